@@ -1,0 +1,1 @@
+"""migopt: schedule AI jobs on NVIDIA MIG GPUs, and prove how good the schedule is."""

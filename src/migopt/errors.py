@@ -1,0 +1,71 @@
+"""Errors and warnings that migopt raises on purpose; each message says what, where, and what would be valid."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MigoptError(Exception):
+    """Base of every deliberate error; its text is complete and fit to print alone."""
+
+
+class MigoptWarning(UserWarning):
+    """Base of every deliberate warning."""
+
+
+class InputError(MigoptError):
+    """A file or argument is not acceptable.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, in one sentence.
+    where : str, optional
+        The place: a path inside a file (``jobs[3].due_ms``) or an option's name.
+    source : str, optional
+        The file the input came from.
+    """
+
+    def __init__(self, message: str, *, where: str = "", source: str = "") -> None:
+        self.message, self.where, self.source = message, where, source
+        place = ": ".join(part for part in (source, where) if part)
+        super().__init__(f"{place}: {message}" if place else message)
+
+
+class UnknownNameError(InputError):
+    """A name is not among the known ones; the message lists the nearest."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str], *, where: str = "", source: str = "") -> None:
+        self.name, self.known = name, sorted(known)
+        super().__init__(f"unknown {what} {name!r}{nearest_hint(name, self.known)}", where=where, source=source)
+
+
+class MissingExtraError(MigoptError):
+    """An optional dependency is needed and absent."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs {package}, which is not installed: pip install 'migopt[{extra}]'")
+
+
+class PolicyError(MigoptError):
+    """A dispatch or partition rule asked for something that the rules of a legal schedule forbid."""
+
+
+class InfeasiblePartitionError(MigoptError):
+    """Some job cannot run under the partitions a policy keeps; ``job_id`` names the first."""
+
+    def __init__(self, message: str, job_id: int) -> None:
+        self.job_id = job_id
+        super().__init__(message)
+
+
+def nearest_hint(name: str, known: Iterable[str], limit: int = 3) -> str:
+    """Return '; nearest: …' or '; known: …' for an error message about an unknown name."""
+    known = [str(item) for item in known]
+    lowered = {item.lower(): item for item in known}
+    close = difflib.get_close_matches(str(name).lower(), lowered, n=limit, cutoff=0.5)
+    if close:
+        return "; nearest: " + ", ".join(lowered[item] for item in close)
+    shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
+    return f"; known: {shown}" if known else ""
