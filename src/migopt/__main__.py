@@ -1,0 +1,5 @@
+"""``python -m migopt``."""
+
+from migopt.cli import main
+
+main()

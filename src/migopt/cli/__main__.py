@@ -1,0 +1,5 @@
+"""``python -m migopt.cli``."""
+
+from migopt.cli import main
+
+main()

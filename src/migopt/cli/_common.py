@@ -1,0 +1,41 @@
+"""What every command shares: options, errors on one line, JSON output, number formats."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+EXIT_NEGATIVE = 1
+EXIT_UNUSABLE = 2
+
+
+def json_option(function: F) -> F:
+    """Add ``--json``: print one JSON document on stdout instead of text."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")(function)
+
+
+def fail(error: Exception | str) -> NoReturn:
+    """Print ``error: …`` on stderr and leave with exit code 2."""
+    click.echo(f"error: {error}", err=True)
+    sys.exit(EXIT_UNUSABLE)
+
+
+def emit_json(document: Any) -> None:
+    """Print a JSON document; numbers that JSON does not know (NaN, infinity) are a bug and raise."""
+    click.echo(json.dumps(document, indent=2, allow_nan=False, default=str))
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Format a number for a table; a dash when there is none."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def percent(value: float | None) -> str:
+    """Format a share as per cent; a dash when there is none."""
+    return "–" if value is None else f"{100 * value:.2f} %"
