@@ -21,7 +21,6 @@ _PUBLIC = {
     "Placement": "migopt.model",
     "Schedule": "migopt.model",
     "build_catalogue": "migopt.placement",
-    "check": "migopt.check",
     "generate": "migopt.io.generators",
     "gpu_keys": "migopt.gpus",
     "import_trace": "migopt.io.traces",

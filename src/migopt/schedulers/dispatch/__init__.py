@@ -1,0 +1,1 @@
+"""Dispatch rules, one file each; the file's stem is the rule's name."""

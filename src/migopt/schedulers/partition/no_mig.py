@@ -1,0 +1,26 @@
+"""No MIG: every GPU runs whole, with MIG off, from beginning to end."""
+
+from __future__ import annotations
+
+from migopt.model import OFF_PARTITION
+from migopt.schedulers._arguments import no_argument
+from migopt.schedulers.partition.static import refuse_unrunnable
+from migopt.sim import PartitionDecision, SimState
+
+
+class NoMig:
+    """Keeps MIG off; the instance must allow it (``mig_off``)."""
+
+    def partition(self, state: SimState, gpu: int) -> PartitionDecision:
+        """Return ``off`` at time 0, nothing later."""
+        if state.partitions[gpu] is not None:
+            return PartitionDecision()
+        if gpu == 0 and state.instance.mig_off:
+            refuse_unrunnable(state.instance, [OFF_PARTITION] * len(state.instance.gpus))
+        return PartitionDecision(OFF_PARTITION)
+
+
+def make(argument: str = "") -> NoMig:
+    """Return the rule; it takes no argument."""
+    no_argument("no_mig", argument)
+    return NoMig()

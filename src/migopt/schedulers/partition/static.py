@@ -1,0 +1,51 @@
+"""One partition from beginning to end: ``static:3``, per GPU ``static:3,5``, or ``static:best_day``."""
+
+from __future__ import annotations
+
+from migopt.errors import InfeasiblePartitionError, InputError
+from migopt.model import Instance, Partition
+from migopt.schedulers._arguments import whole_number
+from migopt.schedulers.partition import best_fixed
+from migopt.sim import PartitionDecision, SimState
+
+
+class Static:
+    """Keeps partition ``numbers[g]`` of the GPU's catalogue (or ``numbers[0]`` on every GPU)."""
+
+    def __init__(self, numbers: tuple[int, ...]) -> None:
+        self.numbers = numbers
+
+    def partition(self, state: SimState, gpu: int) -> PartitionDecision:
+        """Return the fixed partition at time 0, nothing later."""
+        if state.partitions[gpu] is not None:
+            return PartitionDecision()
+        chosen = self.chosen(state.instance)
+        if gpu == 0:
+            refuse_unrunnable(state.instance, chosen)
+        return PartitionDecision(chosen[gpu])
+
+    def chosen(self, instance: Instance) -> list[Partition]:
+        """Return the partition of each GPU; raises InputError where the catalogue has no such number."""
+        count = len(instance.gpus)
+        if len(self.numbers) not in (1, count):
+            raise InputError(f"static names {len(self.numbers)} partitions for {count} GPUs; name one, or one per GPU")
+        numbers = self.numbers * count if len(self.numbers) == 1 else self.numbers
+        return [instance.catalogue(gpu)[number] for gpu, number in enumerate(numbers)]
+
+
+def refuse_unrunnable(instance: Instance, partitions: list[Partition]) -> None:
+    """Raise InfeasiblePartitionError for the first job that fits on no slice of these partitions."""
+    places = {(instance.gpus[g], profile) for g, part in enumerate(partitions) for profile in part.profiles}
+    for job in instance.jobs:
+        if not any(instance.rate(job, model, profile) for model, profile in places):
+            kept = "; ".join(str(partition) for partition in dict.fromkeys(partitions))
+            raise InfeasiblePartitionError(f"job {job.id} fits on no slice of {kept}", job.id)
+
+
+def make(argument: str = "") -> Static | best_fixed.BestFixed:
+    """Return the rule; the argument is a catalogue number, one per GPU, or ``best_day``."""
+    if argument == "best_day":
+        return best_fixed.make()
+    if not argument:
+        raise InputError("static needs a partition number, for example static:3")
+    return Static(tuple(whole_number("static", "a partition number", text, 1) for text in argument.split(",")))

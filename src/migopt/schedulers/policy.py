@@ -1,0 +1,97 @@
+"""A policy is a dispatch rule and a partition rule, written ``dispatch+partition``.
+
+Each rule is one file; its stem is its name, and ``make(argument)`` builds a fresh rule from the text
+after the colon: ``edf_ss_restricted+static:3``, ``edf_fs+timetable:5:00=6,17:00=2``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from migopt.errors import InputError, UnknownNameError
+from migopt.model import Instance, Schedule
+from migopt.sim import Dispatcher, Partitioner, simulate
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A dispatch rule and a partition rule by name, ready to run any number of times.
+
+    Attributes
+    ----------
+    text : str
+        The policy string.
+    """
+
+    text: str
+    dispatch_module: ModuleType
+    dispatch_argument: str
+    partition_module: ModuleType
+    partition_argument: str
+
+    def dispatcher(self) -> Dispatcher:
+        """Return a fresh dispatch rule."""
+        rule: Dispatcher = self.dispatch_module.make(self.dispatch_argument)
+        return rule
+
+    def partitioner(self, instance: Instance, *, seed: int = 0) -> Partitioner:
+        """Return a fresh partition rule; one that must see the whole instance first does so here."""
+        rule: Any = self.partition_module.make(self.partition_argument)
+        if hasattr(rule, "resolve"):
+            rule = rule.resolve(instance, self.dispatcher, seed)
+        fixed: Partitioner = rule
+        return fixed
+
+    def run(self, instance: Instance, *, seed: int = 0) -> Schedule:
+        """Simulate the policy; raises PolicyError or InfeasiblePartitionError as ``simulate`` does."""
+        return simulate(instance, self.dispatcher(), self.partitioner(instance, seed=seed), seed=seed)
+
+
+def _rules(package: str) -> list[str]:
+    path = importlib.import_module(package).__path__
+    return sorted(info.name for info in pkgutil.iter_modules(path) if not info.name.startswith("_"))
+
+
+def dispatch_rules() -> list[str]:
+    """Return the names of all dispatch rules."""
+    return _rules("migopt.schedulers.dispatch")
+
+
+def partition_rules() -> list[str]:
+    """Return the names of all partition rules."""
+    return _rules("migopt.schedulers.partition")
+
+
+def parse_policy(text: str) -> Policy:
+    """Read ``dispatch+partition``; raises InputError (UnknownNameError with the nearest names).
+
+    Parameters
+    ----------
+    text : str
+        For example ``edf_ss_restricted+static:3``; a colon starts a rule's argument.
+    """
+    dispatch, plus, partition = text.partition("+")
+    if not plus or not dispatch or not partition:
+        raise InputError(f"{text!r} is no policy; write dispatch+partition, for example edf_ss_restricted+static:3")
+    dispatch_name, _, dispatch_argument = dispatch.partition(":")
+    partition_name, _, partition_argument = partition.partition(":")
+    policy = Policy(
+        text,
+        _module("migopt.schedulers.dispatch", "dispatch rule", dispatch_name, dispatch_rules()),
+        dispatch_argument,
+        _module("migopt.schedulers.partition", "partition rule", partition_name, partition_rules()),
+        partition_argument,
+    )
+    policy.dispatch_module.make(dispatch_argument)
+    policy.partition_module.make(partition_argument)
+    return policy
+
+
+def _module(package: str, what: str, name: str, known: list[str]) -> ModuleType:
+    if name not in known:
+        raise UnknownNameError(what, name, known)
+    return importlib.import_module(f"{package}.{name}")
