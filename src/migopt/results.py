@@ -133,9 +133,13 @@ def active_gap(instance: Instance, upper: float | None, lower: float | None) -> 
 
     The constant is what an idle day costs; with it in, a long quiet day makes any gap look small.
     """
+    return gap_above(float(instance.constant_cost), upper, lower)
+
+
+def gap_above(constant: float, upper: float | None, lower: float | None) -> float | None:
+    """Return the gap with ``constant`` taken out of both sides (for records, which hold no instance)."""
     if upper is None or lower is None:
         return None
-    constant = float(instance.constant_cost)
     return gap(_minus(upper, constant), _minus(lower, constant))
 
 
