@@ -52,6 +52,10 @@ class PolicyError(MigoptError):
     """A dispatch or partition rule asked for something that the rules of a legal schedule forbid."""
 
 
+class NotApplicableError(MigoptError):
+    """A rule or solver does not apply to this instance; the message is the reason to show beside a skip."""
+
+
 class InfeasiblePartitionError(MigoptError):
     """Some job cannot run under the partitions a policy keeps; ``job_id`` names the first."""
 

@@ -1,14 +1,17 @@
 """A policy is a dispatch rule and a partition rule, written ``dispatch+partition``.
 
 Each rule is one file; its stem is its name, and ``make(argument)`` builds a fresh rule from the text
-after the colon: ``edf_ss_restricted+static:3``, ``edf_fs+timetable:5:00=6,17:00=2``.
+after the colon: ``edf_ss_restricted+static:3``, ``edf_fs+timetable:5:00=6,17:00=2``. A rule of
+one's own is named by its file: ``my_rule.py+static:3``.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -91,7 +94,24 @@ def parse_policy(text: str) -> Policy:
     return policy
 
 
+def load_rule_file(path: Path) -> ModuleType:
+    """Import a rule's file by path; raises InputError when it is absent, broken or has no ``make``."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise InputError(f"there is no rule file {path}")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InputError(f"cannot be loaded: {type(error).__name__}: {error}", source=str(path)) from error
+    if not callable(getattr(module, "make", None)):
+        raise InputError("has no function make(argument)", source=str(path))
+    return module
+
+
 def _module(package: str, what: str, name: str, known: list[str]) -> ModuleType:
+    if name.endswith(".py"):
+        return load_rule_file(Path(name))
     if name not in known:
         raise UnknownNameError(what, name, known)
     return importlib.import_module(f"{package}.{name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from migopt.errors import NotApplicableError
 from migopt.model import OFF_PARTITION
 from migopt.schedulers._arguments import no_argument
 from migopt.schedulers.partition.static import refuse_unrunnable
@@ -15,7 +16,9 @@ class NoMig:
         """Return ``off`` at time 0, nothing later."""
         if state.partitions[gpu] is not None:
             return PartitionDecision()
-        if gpu == 0 and state.instance.mig_off:
+        if not state.instance.mig_off:
+            raise NotApplicableError("no_mig: the instance does not allow MIG off (mig_off is false)")
+        if gpu == 0:
             refuse_unrunnable(state.instance, [OFF_PARTITION] * len(state.instance.gpus))
         return PartitionDecision(OFF_PARTITION)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from migopt.errors import InputError
+from migopt.errors import InputError, NotApplicableError
 from migopt.sim import PartitionDecision, SimState
 from migopt.units import MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE
 
@@ -23,6 +23,8 @@ class Timetable:
 
     def partition(self, state: SimState, gpu: int) -> PartitionDecision:
         """Return the entry in force now, and when the next one begins."""
+        if state.instance.repartition.scope == "never" and len(self.entries) > 1:
+            raise NotApplicableError("timetable: the instance allows no repartition (scope never)")
         time_of_day = state.now_ms % MS_PER_DAY
         begun = [number for start, number in self.entries if start <= time_of_day]
         target = state.instance.catalogue(gpu)[begun[-1] if begun else self.entries[-1][1]]
