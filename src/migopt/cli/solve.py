@@ -1,0 +1,44 @@
+"""``migopt solve``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from migopt.cli._common import json_option
+
+
+@click.command(
+    "solve",
+    epilog="Example: migopt solve instances/small/small-01.json --solver cpsat --time-limit 20 -o best.json",
+)
+@click.argument("instance", type=click.Path(path_type=Path))
+@click.option("--solver", required=True, help="Entry (cpsat), with parameters (cpsat:workers=2), file, or policy.")
+@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, help="Seconds.")
+@click.option("--gap", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Stop at this relative active gap.")
+@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the schedule to this file.")
+@json_option
+def command(
+    instance: Path,
+    solver: str,
+    time_limit: float,
+    gap: float,
+    threads: int,
+    seed: int,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Solve INSTANCE with a named solver, bound or policy.
+
+    The schedule is checked and scored by migopt itself. Exit code 0: there is a schedule or a
+    bound; 1: neither, or a claim that does not hold; 2: unusable input.
+    """
+    from migopt import api
+    from migopt.cli._answer import deliver
+    from migopt.results import Budget
+
+    answer = api.solve(instance, solver, budget=Budget(time_limit, gap, threads, seed))
+    deliver(answer, output, as_json)

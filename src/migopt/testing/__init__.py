@@ -1,0 +1,1 @@
+"""The conformance kit that rules, bounds and solvers are tested with; public, for plug-ins too."""
