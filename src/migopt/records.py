@@ -6,6 +6,7 @@ Runner and report share nothing else, so that a report can be rebuilt from recor
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -67,7 +68,11 @@ class Settings:
 
     def described(self) -> dict[str, str]:
         """Return the settings as label to text, for people."""
-        overhead = f" ({self.resume_overhead_ms / 1000:g} s per resume)" if self.preemption == "cost" else ""
+        overhead = (
+            f" ({self.resume_overhead_ms / 1000:g} s per resume)"
+            if self.preemption == "cost"
+            else ""
+        )
         tau = "" if self.scope == "never" else f"{self.tau_ms / 1000:g} s"
         return {
             "GPUs": ", ".join(f"{count} x {key}" for key, count in self.gpus.items()),
@@ -87,7 +92,7 @@ class Record:
     Attributes
     ----------
     key : str
-        ``instance/seed/entry/budget``; two records of one key are two attempts, the later one counts.
+        ``instance/seed/entry/budget``; of two records of one key the later counts.
     suite, instance, instance_class, seed, entry, spec, budget : mixed
         What was asked for. ``entry`` is the name in tables, ``spec`` what was resolved.
     definition : Mapping
@@ -229,19 +234,38 @@ def _parse(line: bytes, where: str, source: str) -> Record:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"not a run record: {first['msg']}", where=f"{where} {place}".strip(), source=source) from None
+        raise InputError(
+            f"not a run record: {first['msg']}", where=f"{where} {place}".strip(), source=source
+        ) from None
     if record.version != RECORD_VERSION:
-        raise InputError(f"record version {record.version}, this migopt reads {RECORD_VERSION}", where=where, source=source)
+        raise InputError(
+            f"record version {record.version}, this migopt reads {RECORD_VERSION}",
+            where=where,
+            source=source,
+        )
     return record
 
 
 class RecordWriter:
-    """Appends records to a file, each as one write, so that a crash can only cut the last line."""
+    """Appends records to a file, each as one write, so that a crash can only cut the last line.
 
-    def __init__(self, path: Path, keep_bytes: int | None = None) -> None:
+    Raises
+    ------
+    InputError
+        Another writer has the file open.
+    """
+
+    def __init__(self, path: Path) -> None:
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        if keep_bytes is not None:
-            os.ftruncate(self._fd, keep_bytes)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._fd)
+            raise InputError("another benchmark is writing here", source=str(path)) from None
+
+    def truncate(self, length: int) -> None:
+        """Cut the file to ``length`` bytes, to be rid of an unfinished line."""
+        os.ftruncate(self._fd, length)
 
     def append(self, record: Record) -> None:
         """Append one record; OSError when the disk takes less than the whole line."""
@@ -250,7 +274,7 @@ class RecordWriter:
             raise OSError("a record was cut short: is the disk full?")
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file and give up its lock."""
         os.close(self._fd)
 
 

@@ -163,6 +163,32 @@ def resolve(spec: str) -> Solver:
     return EntrySolver(entry, module, _parameters(entry, text))
 
 
+def validate(spec: str) -> Entry | None:
+    """Check a spec as far as it can be without running a solver's file.
+
+    Returns
+    -------
+    Entry or None
+        The entry that the spec names; None for a policy.
+
+    Raises
+    ------
+    UnknownNameError, InputError
+        An unknown name, a bad parameter, or a broken entry. A missing package is no error here.
+    """
+    if "+" in spec:
+        from migopt.schedulers import parse_policy
+
+        parse_policy(spec)
+        return None
+    name, _, text = spec.partition(":")
+    entry = find_entry(name)
+    if entry.error:
+        raise InputError(entry.error, source=str(entry.path))
+    _parameters(entry, text)
+    return entry
+
+
 def find_entry(name: str) -> Entry:
     """Return the entry called ``name``, or read the file of that path; raises UnknownNameError."""
     if name.endswith(".py"):

@@ -1,0 +1,1 @@
+"""Suites of runs: what to run, worker processes that run it, and one record per run."""
