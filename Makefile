@@ -1,0 +1,104 @@
+# migopt: every target does its own set-up; nothing has to be prepared but Python >= 3.11 and make.
+# PYTHON=/path/to/python picks an interpreter, VENV=folder another place for the environment.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV ?= .venv
+PYTHON ?=
+DEMO_DIR ?= demo-results
+JOBS ?= 2
+
+BIN := $(VENV)/bin
+RUN := $(VENV)/bin/python -m
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+INPUTS := pyproject.toml constraints-dev.txt
+# The pins hold for the tools that build the package, too; newer pip reads the second name.
+PINNED := PIP_CONSTRAINT="$(CURDIR)/constraints-dev.txt" PIP_BUILD_CONSTRAINT="$(CURDIR)/constraints-dev.txt"
+
+# ---------------------------------------------------------------- set-up
+
+$(VENV)/.created:
+	@if ! $(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	  python="$$(bash tools/find-python.sh $(PYTHON))"; \
+	  echo "creating $(VENV) with $$("$$python" --version)"; \
+	  rm -rf "$(VENV)"; \
+	  "$$python" -m venv "$(VENV)"; \
+	fi
+	@touch $@
+
+# The package alone: neither torch nor any test tool.
+$(VENV)/.demo-ready: $(VENV)/.created $(INPUTS)
+	@echo "installing migopt into $(VENV) (the first time takes a minute or two)"
+	@$(PINNED) $(PIP) install -e .
+	@touch $@
+
+# Test, documentation, lint and build tools as well; torch is not among them.
+$(VENV)/.test-ready: $(VENV)/.created $(INPUTS)
+	@echo "installing migopt and its development tools into $(VENV) (the first time takes some minutes)"
+	@$(PINNED) $(PIP) install -e '.[dev]'
+	@touch $@ $(VENV)/.demo-ready
+
+# ---------------------------------------------------------------- for users
+
+.PHONY: demo
+demo: $(VENV)/.demo-ready ## run the quick benchmark suite, print its table, write a report
+	@$(BIN)/migopt bench quick -o $(DEMO_DIR) --jobs $(JOBS)
+	@$(BIN)/migopt report $(DEMO_DIR)
+
+# ---------------------------------------------------------------- for contributors
+
+.PHONY: test
+test: $(VENV)/.test-ready ## all that continuous integration checks: lint, types, docs, fast tests
+	@failed=""; \
+	for step in lint types docs unit; do \
+	  echo "== $$step"; \
+	  $(MAKE) $$step || failed="$$failed $$step"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "make test: failed:$$failed" >&2; exit 1; fi
+
+.PHONY: lint
+lint: $(VENV)/.test-ready ## ruff
+	@$(RUN) ruff check .
+
+.PHONY: types
+types: $(VENV)/.test-ready ## mypy
+	@$(RUN) mypy
+
+.PHONY: unit
+unit: $(VENV)/.test-ready ## the fast tests, two workers
+	@$(RUN) pytest -n $(JOBS)
+
+.PHONY: slow
+slow: $(VENV)/.test-ready ## the tests marked slow
+	@$(RUN) pytest -n $(JOBS) -m slow
+
+.PHONY: coverage
+coverage: $(VENV)/.test-ready ## the fast tests with branch coverage
+	@$(RUN) coverage run -m pytest
+	@$(RUN) coverage report --skip-covered --sort=cover
+
+.PHONY: docs
+docs: $(VENV)/.test-ready ## build the documentation site, a warning is an error
+	@$(RUN) sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+.PHONY: wheel
+wheel: $(VENV)/.test-ready ## build the wheel into dist/
+	@rm -rf dist
+	@$(PINNED) $(RUN) build --wheel --outdir dist . > /dev/null
+	@ls dist/*.whl
+
+.PHONY: wheel-test
+wheel-test: wheel ## install the wheel into an empty environment and use it outside the repository
+	@bash tools/wheel-test.sh dist/*.whl
+
+.PHONY: clean
+clean: ## remove everything that these targets made
+	@rm -rf $(VENV) $(DEMO_DIR) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1 \t/' | expand -t 22
