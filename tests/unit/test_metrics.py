@@ -340,8 +340,6 @@ def test_sweep_agrees_with_adding_up_every_tick(rows):
     assert metrics.idle_energy_uj == idle
     assert metrics.busy_level_ms["A100-40GB"] == tuple(level_ms)
     assert metrics.busy_slice_ms == sum(u * ms for u, ms in enumerate(level_ms))
-    for gpu, steps in enumerate(busy_profile(instance, schedule)):
+    for steps in busy_profile(instance, schedule):
         assert steps[-1][1] == 0
-        assert all(
-            before[1] != after[1] for before, after in zip(steps, steps[1:], strict=False)
-        ), gpu
+        assert all(before[1] != after[1] for before, after in pairwise(steps))

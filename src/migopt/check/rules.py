@@ -100,6 +100,9 @@ class Violation:
     amount: int
     message: str
 
+    def __str__(self) -> str:
+        return f"{self.rule.value}: {self.message}"
+
     def as_dict(self) -> dict[str, Any]:
         """Return the violation ready for JSON, the unit of ``amount`` beside it."""
         return {
