@@ -14,7 +14,7 @@ from migopt.check import Violation, check
 from migopt.metrics import Metrics, measure
 from migopt.model import Instance, Schedule
 from migopt.registry import Entry, PolicySolver, entries, resolve
-from migopt.results import Budget, Outcome, SolveResult, Solver, active_gap, gap
+from migopt.results import Budget, Outcome, Solver, SolveResult, active_gap, gap
 from migopt.schedulers import parse_policy
 
 #: Relative room for the float error of a lower bound against an exactly measured cost.
@@ -83,7 +83,11 @@ class Answer:
         if self.violations:
             return f"its schedule breaks a rule: {self.violations[0]}"
         upper, lower = self.upper, self.lower
-        if upper is not None and lower is not None and lower > upper + CLAIM_TOLERANCE * max(1.0, abs(upper)):
+        if (
+            upper is not None
+            and lower is not None
+            and lower > upper + CLAIM_TOLERANCE * max(1.0, abs(upper))
+        ):
             return f"its lower bound {lower!r} is above the cost {upper!r} of its own schedule"
         return ""
 
@@ -110,7 +114,9 @@ class Answer:
         }
 
 
-def solve(instance: Instance | str | Path, solver: str | Solver, *, budget: Budget | None = None) -> Answer:
+def solve(
+    instance: Instance | str | Path, solver: str | Solver, *, budget: Budget | None = None
+) -> Answer:
     """Solve an instance; the schedule is checked and scored by migopt, not by the solver.
 
     Parameters
@@ -136,7 +142,9 @@ def solve(instance: Instance | str | Path, solver: str | Solver, *, budget: Budg
     start = time.perf_counter()
     result = chosen.solve(problem, budget or Budget())
     wall = time.perf_counter() - start
-    return _answer(problem, solver if isinstance(solver, str) else type(solver).__name__, result, wall)
+    return _answer(
+        problem, solver if isinstance(solver, str) else type(solver).__name__, result, wall
+    )
 
 
 def simulate(instance: Instance | str | Path, policy: str, *, seed: int = 0) -> Answer:
@@ -158,7 +166,11 @@ def solvers() -> list[Entry]:
 
 def show_versions() -> dict[str, str]:
     """Return the versions of migopt, Python and every engine, and the size of the machine."""
-    versions = {"python": platform.python_version(), "platform": platform.platform(), "cores": str(os.cpu_count())}
+    versions = {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cores": str(os.cpu_count()),
+    }
     for name in ("migopt", "numpy", "networkx", "ortools", "highspy", "pyomo", "numba", "torch"):
         try:
             versions[name] = importlib.metadata.version(name)

@@ -34,18 +34,37 @@ class InputError(MigoptError):
 
 
 class UnknownNameError(InputError):
-    """A name is not among the known ones; the message lists the nearest."""
+    """A name is not among the known ones; the message lists the nearest.
 
-    def __init__(self, what: str, name: str, known: Iterable[str], *, where: str = "", source: str = "") -> None:
+    With a ``reason`` (the name exists elsewhere, but not here) it gives the reason and all known names.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        name: str,
+        known: Iterable[str],
+        *,
+        where: str = "",
+        source: str = "",
+        reason: str = "",
+    ) -> None:
         self.name, self.known = name, sorted(known)
-        super().__init__(f"unknown {what} {name!r}{nearest_hint(name, self.known)}", where=where, source=source)
+        hint = (
+            f" ({reason}); known: {', '.join(self.known)}"
+            if reason
+            else nearest_hint(name, self.known)
+        )
+        super().__init__(f"unknown {what} {name!r}{hint}", where=where, source=source)
 
 
 class MissingExtraError(MigoptError):
     """An optional dependency is needed and absent."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {package}, which is not installed: pip install 'migopt[{extra}]'")
+        super().__init__(
+            f"{purpose} needs {package}, which is not installed: pip install 'migopt[{extra}]'"
+        )
 
 
 class PolicyError(MigoptError):

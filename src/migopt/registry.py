@@ -72,7 +72,11 @@ class Entry:
         if self.error:
             raise InputError(self.error, source=str(self.path))
         if self.missing:
-            extra = "rl" if any(item.startswith(("torch", "gymnasium")) for item in self.missing) else "all"
+            extra = (
+                "rl"
+                if any(item.startswith(("torch", "gymnasium")) for item in self.missing)
+                else "all"
+            )
             raise MissingExtraError(", ".join(self.missing), extra, f"solver {self.name}")
         return _import_path(self.path)
 
@@ -104,7 +108,9 @@ def entries() -> list[Entry]:
     for path in paths:
         entry = read_entry(path)
         if entry.name in found:
-            raise InputError(f"two solvers are called {entry.name}: {found[entry.name].path} and {path}")
+            raise InputError(
+                f"two solvers are called {entry.name}: {found[entry.name].path} and {path}"
+            )
         found[entry.name] = entry
     return [found[name] for name in sorted(found)]
 
@@ -230,11 +236,15 @@ class PolicySolver:
         try:
             schedule = self.policy.run(instance, seed=budget.seed)
         except InfeasiblePartitionError as error:
-            return SolveResult(Outcome.INFEASIBLE_PARTITION, StopReason.FINISHED, message=str(error))
+            return SolveResult(
+                Outcome.INFEASIBLE_PARTITION, StopReason.FINISHED, message=str(error)
+            )
         except NotApplicableError as error:
             return SolveResult(Outcome.NOT_APPLICABLE, StopReason.FINISHED, message=str(error))
         wall = time.perf_counter() - start
-        return SolveResult(Outcome.FEASIBLE, StopReason.FINISHED, schedule, wall_s=wall, engine="migopt simulator")
+        return SolveResult(
+            Outcome.FEASIBLE, StopReason.FINISHED, schedule, wall_s=wall, engine="migopt simulator"
+        )
 
 
 def _parameters(entry: Entry, text: str) -> dict[str, Any]:
@@ -254,15 +264,29 @@ def _parameter(entry: Entry, name: str, raw: str) -> Any:
         value = ast.literal_eval(raw)
     except (SyntaxError, ValueError):
         value = raw
-    is_range = isinstance(limits, (tuple, list)) and len(limits) == 2 and all(isinstance(x, (int, float)) for x in limits)
+    is_range = (
+        isinstance(limits, (tuple, list))
+        and len(limits) == 2
+        and all(isinstance(x, (int, float)) for x in limits)
+    )
     if is_range:
-        if not isinstance(value, (int, float)) or isinstance(value, bool) or not limits[0] <= value <= limits[1]:
-            raise InputError(f"{entry.name}: {name} must be a number from {limits[0]} to {limits[1]}, not {raw}")
+        if (
+            not isinstance(value, (int, float))
+            or isinstance(value, bool)
+            or not limits[0] <= value <= limits[1]
+        ):
+            raise InputError(
+                f"{entry.name}: {name} must be a number from {limits[0]} to {limits[1]}, not {raw}"
+            )
     elif isinstance(limits, (tuple, list)):
         if value not in limits:
-            raise InputError(f"{entry.name}: {name} must be one of {', '.join(map(str, limits))}, not {raw}")
+            raise InputError(
+                f"{entry.name}: {name} must be one of {', '.join(map(str, limits))}, not {raw}"
+            )
     elif default is not None and not isinstance(value, type(default)):
-        raise InputError(f"{entry.name}: {name} must be of type {type(default).__name__}, not {raw}")
+        raise InputError(
+            f"{entry.name}: {name} must be of type {type(default).__name__}, not {raw}"
+        )
     return value
 
 
@@ -287,5 +311,7 @@ def _import_path(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise InputError(f"cannot be loaded: {type(error).__name__}: {error}", source=str(path)) from error
+        raise InputError(
+            f"cannot be loaded: {type(error).__name__}: {error}", source=str(path)
+        ) from error
     return module

@@ -16,7 +16,10 @@ import click
 COMMANDS = {
     "bench": ("migopt.cli.bench", "Run a benchmark suite and record every run."),
     "calibrate": ("migopt.cli.calibrate", "Derive the energy weight a of a scenario."),
-    "check": ("migopt.cli.check", "Check a schedule against its instance; list every violated rule."),
+    "check": (
+        "migopt.cli.check",
+        "Check a schedule against its instance; list every violated rule.",
+    ),
     "generate": ("migopt.cli.generate", "Generate an instance of a named scenario."),
     "gpus": ("migopt.cli.gpus", "List GPU models and show their profiles."),
     "import": ("migopt.cli.import_", "Import a cluster trace as an instance."),
@@ -86,7 +89,14 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example: migopt generate s0-slack --seed 1 -o day.json && migopt simulate day.json",
 )
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_version,
+    help="Show the version.",
+)
 def cli() -> None:
     """Schedule AI jobs on NVIDIA MIG GPUs, and prove how good the schedule is."""
 

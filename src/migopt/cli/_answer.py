@@ -32,9 +32,14 @@ def deliver(answer: Answer, schedule_file: Path | None, as_json: bool) -> None:
 
 def _print_text(answer: Answer, stored: str | None) -> None:
     instance, metrics = answer.instance, answer.metrics
-    catalogues = ", ".join(dict.fromkeys(catalogue.name for catalogue in instance.catalogues.values()))
+    catalogues = ", ".join(
+        dict.fromkeys(catalogue.name for catalogue in instance.catalogues.values())
+    )
     rows = [
-        ("instance", f"{instance.name}: {len(instance.jobs)} jobs, {len(instance.gpus)} GPU, catalogue {catalogues}"),
+        (
+            "instance",
+            f"{instance.name}: {len(instance.jobs)} jobs, {len(instance.gpus)} GPU, catalogue {catalogues}",
+        ),
         ("solver", answer.solver),
         ("outcome", f"{answer.outcome} ({answer.result.stop}), {answer.wall_s:.2f} s"),
         ("cost", number(answer.upper, 6)),
@@ -42,7 +47,9 @@ def _print_text(answer: Answer, stored: str | None) -> None:
         ("gap", f"{percent(answer.gap)}, active {percent(answer.active_gap)}"),
     ]
     if answer.result.class_lower is not None:
-        rows.append(("class bound", f"{number(answer.result.class_lower, 6)} ({answer.result.class_name})"))
+        rows.append(
+            ("class bound", f"{number(answer.result.class_lower, 6)} ({answer.result.class_name})")
+        )
     if metrics is not None:
         rows += [
             ("energy", f"{metrics.energy_wmin:,.1f} W·min"),

@@ -17,7 +17,9 @@ EXIT_UNUSABLE = 2
 
 def json_option(function: F) -> F:
     """Add ``--json``: print one JSON document on stdout instead of text."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")(function)
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON document instead of text."
+    )(function)
 
 
 def fail(error: Exception | str) -> NoReturn:

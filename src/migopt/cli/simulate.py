@@ -20,8 +20,12 @@ from migopt.cli._common import json_option
     show_default=True,
     help="dispatch+partition; `migopt solvers list` prints the rules.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For rules that draw.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the schedule to this file.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For rules that draw."
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Write the schedule to this file."
+)
 @json_option
 def command(instance: Path, policy: str, seed: int, output: Path | None, as_json: bool) -> None:
     """Run a scheduling policy on INSTANCE and score its schedule."""

@@ -14,12 +14,30 @@ from migopt.cli._common import json_option
     epilog="Example: migopt solve instances/small/small-01.json --solver cpsat --time-limit 20 -o best.json",
 )
 @click.argument("instance", type=click.Path(path_type=Path))
-@click.option("--solver", required=True, help="Entry (cpsat), with parameters (cpsat:workers=2), file, or policy.")
-@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, help="Seconds.")
-@click.option("--gap", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Stop at this relative active gap.")
+@click.option(
+    "--solver",
+    required=True,
+    help="Entry (cpsat), with parameters (cpsat:workers=2), file, or policy.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="Seconds.",
+)
+@click.option(
+    "--gap",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    help="Stop at this relative active gap.",
+)
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the schedule to this file.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Write the schedule to this file."
+)
 @json_option
 def command(
     instance: Path,

@@ -38,8 +38,12 @@ def list_solvers(as_json: bool) -> None:
     table = Table("solver", "claims", "parameters", "what it is", title="Solvers")
     for entry in found:
         trouble = entry.error or ("missing: " + ", ".join(entry.missing) if entry.missing else "")
-        parameters = ", ".join(f"{name}={default}" for name, (default, _) in entry.parameters.items())
-        table.add_row(entry.name, entry.claims, parameters, f"broken: {trouble}" if trouble else entry.summary)
+        parameters = ", ".join(
+            f"{name}={default}" for name, (default, _) in entry.parameters.items()
+        )
+        table.add_row(
+            entry.name, entry.claims, parameters, f"broken: {trouble}" if trouble else entry.summary
+        )
     console = Console()
     console.print(table)
     console.print("Policies are dispatch+partition, for example edf_ss_restricted+static:3")
@@ -54,7 +58,9 @@ def _as_dict(entry: Any) -> dict[str, Any]:
         "summary": entry.summary,
         "requires": list(entry.requires),
         "missing": list(entry.missing),
-        "parameters": {name: {"default": d, "limits": limits} for name, (d, limits) in entry.parameters.items()},
+        "parameters": {
+            name: {"default": d, "limits": limits} for name, (d, limits) in entry.parameters.items()
+        },
         "path": str(entry.path),
         "error": entry.error,
     }
@@ -62,7 +68,13 @@ def _as_dict(entry: Any) -> dict[str, Any]:
 
 @command.command("check", epilog="Example: migopt solvers check my_rule.py")
 @click.argument("targets", nargs=-1)
-@click.option("--time-limit", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Seconds per solve.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0.1),
+    default=10.0,
+    show_default=True,
+    help="Seconds per solve.",
+)
 @json_option
 def check_solvers(targets: tuple[str, ...], time_limit: float, as_json: bool) -> None:
     """Test solvers and rules with the conformance kit: names, or files of one's own (default: everything).
@@ -78,11 +90,16 @@ def check_solvers(targets: tuple[str, ...], time_limit: float, as_json: bool) ->
         if not as_json:
             for item in report.checks:
                 mark = "ok  " if item.passed else "FAIL"
-                click.echo(f"{mark} {target}: {item.name}" + (f": {item.detail}" if item.detail else ""))
+                click.echo(
+                    f"{mark} {target}: {item.name}" + (f": {item.detail}" if item.detail else "")
+                )
     failed = [report.target for report in reports if not report.passed]
     if as_json:
         emit_json({"passed": not failed, "reports": [report.as_dict() for report in reports]})
     else:
-        click.echo(f"{len(reports)} checked, {len(failed)} failed" + (": " + ", ".join(failed) if failed else ""))
+        click.echo(
+            f"{len(reports)} checked, {len(failed)} failed"
+            + (": " + ", ".join(failed) if failed else "")
+        )
     if failed:
         sys.exit(EXIT_NEGATIVE)

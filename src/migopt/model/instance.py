@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from migopt.model.gpu import OFF_PARTITION, OFF_PROFILE, Catalogue, GpuModel, Partition
 from migopt.model.job import FrozenMap, Job
-from migopt.model.power import PowerCurve
 from migopt.units import UJ_PER_WMIN
 
 PreemptionMode = Literal["free", "cost", "none"]
@@ -97,7 +96,8 @@ class Instance:
     @cached_property
     def idle_energy_uj(self) -> int:
         """H · sum_g P_g(0) in microjoules; 0 when no power curve is given."""
-        return self.horizon_ms * sum(self.power[m.key].idle_mw for m in self.gpus if m.key in self.power)
+        idle_mw: int = sum(self.power[m.key].idle_mw for m in self.gpus if m.key in self.power)
+        return self.horizon_ms * idle_mw
 
     @property
     def constant_cost(self) -> Fraction:
@@ -131,7 +131,10 @@ class Instance:
     @cached_property
     def profiles_in_use(self) -> dict[str, tuple[str, ...]]:
         """GPU key to the profiles that occur in its catalogue, in the order of the GPU's table."""
-        used = {key: {name for part in cat for name in part.profiles} for key, cat in self.catalogues.items()}
+        used = {
+            key: {name for part in cat for name in part.profiles}
+            for key, cat in self.catalogues.items()
+        }
         return {
             model.key: tuple(p.name for p in model.profiles if p.name in used[model.key])
             for model in self.gpu_models

@@ -32,4 +32,6 @@ class PowerCurve:
         """Return whether P(u) >= P(0) + u (P(C) - P(0)) / C for every u (what energy bounds may use)."""
         top = len(self.busy_mw) - 1
         rise = self.busy_mw[top] - self.busy_mw[0]
-        return all((power - self.busy_mw[0]) * top >= u * rise for u, power in enumerate(self.busy_mw))
+        return all(
+            (power - self.busy_mw[0]) * top >= u * rise for u, power in enumerate(self.busy_mw)
+        )

@@ -51,7 +51,9 @@ class Policy:
 
     def run(self, instance: Instance, *, seed: int = 0) -> Schedule:
         """Simulate the policy; raises PolicyError or InfeasiblePartitionError as ``simulate`` does."""
-        return simulate(instance, self.dispatcher(), self.partitioner(instance, seed=seed), seed=seed)
+        return simulate(
+            instance, self.dispatcher(), self.partitioner(instance, seed=seed), seed=seed
+        )
 
 
 def _rules(package: str) -> list[str]:
@@ -79,7 +81,9 @@ def parse_policy(text: str) -> Policy:
     """
     dispatch, plus, partition = text.partition("+")
     if not plus or not dispatch or not partition:
-        raise InputError(f"{text!r} is no policy; write dispatch+partition, for example edf_ss_restricted+static:3")
+        raise InputError(
+            f"{text!r} is no policy; write dispatch+partition, for example edf_ss_restricted+static:3"
+        )
     dispatch_name, _, dispatch_argument = dispatch.partition(":")
     partition_name, _, partition_argument = partition.partition(":")
     policy = Policy(
@@ -103,7 +107,9 @@ def load_rule_file(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise InputError(f"cannot be loaded: {type(error).__name__}: {error}", source=str(path)) from error
+        raise InputError(
+            f"cannot be loaded: {type(error).__name__}: {error}", source=str(path)
+        ) from error
     if not callable(getattr(module, "make", None)):
         raise InputError("has no function make(argument)", source=str(path))
     return module

@@ -15,7 +15,9 @@ from migopt.sim.state import Cause, SimState
 STUCK_INSTANTS = 10_000
 
 
-def simulate(instance: Instance, dispatcher: Dispatcher, partitioner: Partitioner, *, seed: int = 0) -> Schedule:
+def simulate(
+    instance: Instance, dispatcher: Dispatcher, partitioner: Partitioner, *, seed: int = 0
+) -> Schedule:
     """Play two rules on an instance until every job is done.
 
     Parameters
@@ -56,7 +58,9 @@ class Simulator:
     def __init__(self, instance: Instance, *, seed: int = 0) -> None:
         self.instance = instance
         self.state = SimState(instance, seed)
-        self._arrivals = sorted(range(len(instance.jobs)), key=lambda j: (instance.jobs[j].release_ms, j))
+        self._arrivals = sorted(
+            range(len(instance.jobs)), key=lambda j: (instance.jobs[j].release_ms, j)
+        )
         self._next_arrival = 0
         self._partition_wake: list[int | None] = [None] * len(instance.gpus)
         self._dispatch_wake: int | None = None
@@ -120,12 +124,17 @@ class Simulator:
                 standing = {item.placement for item in state.slices if item.gpu == gpu}
                 target = state.partitions[gpu]
                 assert target is not None
-                state.add_slices(gpu, [placement for placement in target if placement not in standing])
+                state.add_slices(
+                    gpu, [placement for placement in target if placement not in standing]
+                )
                 state.cause |= Cause.REPARTITION_END
 
     def _arrive(self, now: int) -> None:
         jobs, arrivals = self.instance.jobs, self._arrivals
-        while self._next_arrival < len(arrivals) and jobs[arrivals[self._next_arrival]].release_ms == now:
+        while (
+            self._next_arrival < len(arrivals)
+            and jobs[arrivals[self._next_arrival]].release_ms == now
+        ):
             self.state.waiting.add(arrivals[self._next_arrival])
             self._next_arrival += 1
             self.state.cause |= Cause.ARRIVAL
@@ -199,15 +208,25 @@ class Simulator:
             raise PolicyError(f"at {state.now_ms} ms the dispatch rule puts one job on two slices")
         for position, job in runs.items():
             if not 0 <= position < len(state.slices):
-                raise PolicyError(f"at {state.now_ms} ms the dispatch rule names slice {position}, which is not there")
+                raise PolicyError(
+                    f"at {state.now_ms} ms the dispatch rule names slice {position}, which is not there"
+                )
             place = state.slices[position]
             if job not in state.waiting and job not in state.running:
                 raise PolicyError(f"at {state.now_ms} ms job index {job} is not active")
             if state.rate(job, place) == 0:
-                raise PolicyError(f"job {self.instance.jobs[job].id} does not fit on {place.placement}")
+                raise PolicyError(
+                    f"job {self.instance.jobs[job].id} does not fit on {place.placement}"
+                )
         for position, place in enumerate(state.slices):
-            if place.job is not None and runs.get(position) != place.job and not state.may_stop(place.job):
-                raise PolicyError(f"job {self.instance.jobs[place.job].id} may not be stopped at {state.now_ms} ms")
+            if (
+                place.job is not None
+                and runs.get(position) != place.job
+                and not state.may_stop(place.job)
+            ):
+                raise PolicyError(
+                    f"job {self.instance.jobs[place.job].id} may not be stopped at {state.now_ms} ms"
+                )
 
     def _begin(self, job: int, position: int) -> None:
         state = self.state
@@ -222,7 +241,10 @@ class Simulator:
         state = self.state
         place = state.running[job]
         self._close_segment(job)
-        state.left[job], state.overhead_left_ms[job] = state.work_left(job), state.overhead_ms(job, place)
+        state.left[job], state.overhead_left_ms[job] = (
+            state.work_left(job),
+            state.overhead_ms(job, place),
+        )
         del state.running[job]
         place.job = None
         state.waiting.add(job)
@@ -245,7 +267,9 @@ class Simulator:
 
     def _checked_wake(self, wake_ms: int | None) -> int | None:
         if wake_ms is not None and wake_ms <= self.state.now_ms:
-            raise PolicyError(f"a rule asks at {self.state.now_ms} ms to be woken at {wake_ms} ms, which is not later")
+            raise PolicyError(
+                f"a rule asks at {self.state.now_ms} ms to be woken at {wake_ms} ms, which is not later"
+            )
         return wake_ms
 
     def _watch_for_standstill(self) -> None:
@@ -256,11 +280,15 @@ class Simulator:
         if self._quiet_instants > STUCK_INSTANTS:
             raise self._stuck()
         if self._instants_now > STUCK_INSTANTS:
-            raise PolicyError(f"the partition rule changes partitions at {state.now_ms} ms without end (tau is 0)")
+            raise PolicyError(
+                f"the partition rule changes partitions at {state.now_ms} ms without end (tau is 0)"
+            )
 
     def _stuck(self) -> InfeasiblePartitionError:
         job = self.instance.jobs[min(self.state.waiting)]
-        kept = "; ".join(f"GPU {gpu}: {partition}" for gpu, partition in enumerate(self.state.partitions))
+        kept = "; ".join(
+            f"GPU {gpu}: {partition}" for gpu, partition in enumerate(self.state.partitions)
+        )
         return InfeasiblePartitionError(
             f"job {job.id} waits and can never run under the partitions kept ({kept})", job.id
         )

@@ -164,7 +164,11 @@ class SimState:
     def completion_ms(self, job: int) -> int:
         """Return when a running job ends if nothing changes."""
         place = self.running[job]
-        return self.run_since_ms[job] + self.overhead_left_ms[job] + ceil_div(self.left[job], self.rate(job, place))
+        return (
+            self.run_since_ms[job]
+            + self.overhead_left_ms[job]
+            + ceil_div(self.left[job], self.rate(job, place))
+        )
 
     def add_slices(self, gpu: int, placements: list[Placement]) -> None:
         """Make slices available and keep the order of sizes."""

@@ -86,7 +86,10 @@ def _policy_of_file(path: str) -> str:
         return f"{path}+static:2"
     if hasattr(rule, "partition"):
         return f"edf_ss_restricted+{path}"
-    raise InputError("make() returns an object with neither dispatch(state) nor partition(state, gpu)", source=path)
+    raise InputError(
+        "make() returns an object with neither dispatch(state) nor partition(state, gpu)",
+        source=path,
+    )
 
 
 def _check_rule(target: str, policy_text: str) -> Report:
@@ -110,7 +113,9 @@ def _check_rule(target: str, policy_text: str) -> Report:
             unstable.append(f"{instance.name}: two runs differ")
         too_good += _below_bound(instance, first)
     report.add("decides without error", crashes)
-    report.add("applies to some instance", [] if ran else ["it applied to none of the kit's instances"])
+    report.add(
+        "applies to some instance", [] if ran else ["it applied to none of the kit's instances"]
+    )
     report.add("every schedule is legal", illegal)
     report.add("two runs are equal", unstable)
     report.add("costs no less than the lower bound", too_good)
@@ -149,7 +154,9 @@ def _check_entry(target: str, time_limit_s: float) -> Report:
             beaten += _beaten_by_policy(instance, answer)
             beaten += _below_bound(instance, answer)
     report.add("solves without error", crashes)
-    report.add("applies to some instance", [] if ran else ["it applied to none of the kit's instances"])
+    report.add(
+        "applies to some instance", [] if ran else ["it applied to none of the kit's instances"]
+    )
     report.add("claims what it shows", false_claims)
     report.add("no policy beats its bound, no schedule of its own beats a proven bound", beaten)
     return report
@@ -170,8 +177,12 @@ def _beaten_by_policy(instance: Instance, answer: Answer) -> list[str]:
     faults = []
     for text in ("edf_fs+static:1", "edf_ss_restricted+static:2", "sjf+static:4", "fifo+no_mig"):
         other = solve(instance, PolicySolver(parse_policy(text)))
-        if other.upper is not None and other.upper < answer.lower - 1e-9 * max(1.0, abs(answer.lower)):
-            faults.append(f"{instance.name}: {text} costs {other.upper!r}, below its bound {answer.lower!r}")
+        if other.upper is not None and other.upper < answer.lower - 1e-9 * max(
+            1.0, abs(answer.lower)
+        ):
+            faults.append(
+                f"{instance.name}: {text} costs {other.upper!r}, below its bound {answer.lower!r}"
+            )
     return faults
 
 
@@ -180,5 +191,7 @@ def _below_bound(instance: Instance, answer: Answer) -> list[str]:
     if answer.upper is None or bound.lower is None:
         return []
     if answer.upper < bound.lower - 1e-9 * max(1.0, abs(bound.lower)):
-        return [f"{instance.name}: costs {answer.upper!r}, below the {BOUND_ENTRY} bound {bound.lower!r}"]
+        return [
+            f"{instance.name}: costs {answer.upper!r}, below the {BOUND_ENTRY} bound {bound.lower!r}"
+        ]
     return []

@@ -12,7 +12,9 @@ from migopt.sim import DispatchDecision, SimState
 class InOrder:
     """Waiting jobs in order of ``key``; each takes the slice that ``put`` chooses among the idle ones."""
 
-    def __init__(self, key: Callable[[SimState, int], Any], put: Callable[[Plan, int], object]) -> None:
+    def __init__(
+        self, key: Callable[[SimState, int], Any], put: Callable[[Plan, int], object]
+    ) -> None:
         self.key = key
         self.put = put
 

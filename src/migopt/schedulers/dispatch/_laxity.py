@@ -22,16 +22,20 @@ class LeastLaxityFirst:
     that they have stopped ``max_stops`` times keeps its slice.
     """
 
-    def __init__(self, remaining_ms: Callable[[SimState, int], int | None], threshold_ms: int, max_stops: int) -> None:
+    def __init__(
+        self, remaining_ms: Callable[[SimState, int], int | None], threshold_ms: int, max_stops: int
+    ) -> None:
         self.remaining_ms = remaining_ms
         self.threshold_ms = threshold_ms
         self.max_stops = max_stops
 
     def dispatch(self, state: SimState) -> DispatchDecision:
         """Return who runs where from now on, and when a waiting job becomes urgent."""
-        pinned = ()
+        pinned: tuple[int, ...] = ()
         if state.cause == state.cause.DISPATCH_WAKE:
-            pinned = tuple(job for job in state.running if state.threshold_stops[job] >= self.max_stops)
+            pinned = tuple(
+                job for job in state.running if state.threshold_stops[job] >= self.max_stops
+            )
         plan = Plan(state, pinned=pinned)
         remaining = {job: self.remaining_ms(state, job) for job in plan.to_place()}
         laxity = {
@@ -42,7 +46,11 @@ class LeastLaxityFirst:
         for job in sorted(laxity, key=lambda j: (laxity[j], state.due_key(j))):
             plan.put_fastest(job)
         planned = set(plan.runs.values())
-        urgent = [state.now_ms + lax - self.threshold_ms for job, lax in laxity.items() if job not in planned]
+        urgent = [
+            state.now_ms + lax - self.threshold_ms
+            for job, lax in laxity.items()
+            if job not in planned
+        ]
         return plan.decision(min((wake for wake in urgent if wake > state.now_ms), default=None))
 
 

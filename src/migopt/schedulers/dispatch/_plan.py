@@ -19,13 +19,16 @@ class Plan:
         More jobs that keep their place if they run.
     """
 
-    def __init__(self, state: SimState, *, keep_running: bool = False, pinned: Iterable[int] = ()) -> None:
+    def __init__(
+        self, state: SimState, *, keep_running: bool = False, pinned: Iterable[int] = ()
+    ) -> None:
         self.state = state
         keep = set(pinned)
         self.runs = {
             position: place.job
             for position, place in enumerate(state.slices)
-            if place.job is not None and (keep_running or place.job in keep or not state.may_stop(place.job))
+            if place.job is not None
+            and (keep_running or place.job in keep or not state.may_stop(place.job))
         }
 
     def to_place(self) -> list[int]:

@@ -48,7 +48,9 @@ def _slice_to_take(plan: Plan, job: int) -> int | None:
     if not on_time:
         return None
     # Of equally slow slices the one whose job is due latest, then the smaller one.
-    return max(on_time, key=lambda item: (item[0], state.instance.jobs[plan.runs[item[1]]].due_ms))[1]
+    return max(on_time, key=lambda item: (item[0], state.instance.jobs[plan.runs[item[1]]].due_ms))[
+        1
+    ]
 
 
 def make(argument: str = "") -> EdfSsRestricted:

@@ -10,4 +10,7 @@ from migopt.schedulers.dispatch._plan import Plan
 def make(argument: str = "") -> InOrder:
     """Return the rule; it takes no argument."""
     no_argument("fifo", argument)
-    return InOrder(lambda state, job: (state.instance.jobs[job].release_ms, state.due_key(job)), Plan.put_fastest)
+    return InOrder(
+        lambda state, job: (state.instance.jobs[job].release_ms, state.due_key(job)),
+        Plan.put_fastest,
+    )

@@ -13,5 +13,6 @@ def make(argument: str = "") -> InOrder:
     no_argument("sjf", argument)
     # A job that fits on no slice of the moment has no duration; it comes last and is not placed.
     return InOrder(
-        lambda state, job: (fastest_remaining_ms(state, job) or 2**62, state.due_key(job)), Plan.put_fastest
+        lambda state, job: (fastest_remaining_ms(state, job) or 2**62, state.due_key(job)),
+        Plan.put_fastest,
     )

@@ -17,13 +17,17 @@ class BestFixed:
     Partitions on which some job cannot run are skipped; ties go to the lower number.
     """
 
-    def resolve(self, instance: Instance, dispatcher: Callable[[], Dispatcher], seed: int) -> Partitioner:
+    def resolve(
+        self, instance: Instance, dispatcher: Callable[[], Dispatcher], seed: int
+    ) -> Partitioner:
         """Return the best Static rule; raises InfeasiblePartitionError when every partition is infeasible."""
         from migopt.schedulers.partition.static import Static
 
         best: tuple[float, int] | None = None
         refused: InfeasiblePartitionError | None = None
-        for number in range(1, 1 + min(len(instance.catalogue(gpu)) for gpu in range(len(instance.gpus)))):
+        for number in range(
+            1, 1 + min(len(instance.catalogue(gpu)) for gpu in range(len(instance.gpus)))
+        ):
             try:
                 schedule = simulate(instance, dispatcher(), Static((number,)), seed=seed)
             except InfeasiblePartitionError as error:

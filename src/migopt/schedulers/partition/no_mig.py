@@ -17,7 +17,9 @@ class NoMig:
         if state.partitions[gpu] is not None:
             return PartitionDecision()
         if not state.instance.mig_off:
-            raise NotApplicableError("no_mig: the instance does not allow MIG off (mig_off is false)")
+            raise NotApplicableError(
+                "no_mig: the instance does not allow MIG off (mig_off is false)"
+            )
         if gpu == 0:
             refuse_unrunnable(state.instance, [OFF_PARTITION] * len(state.instance.gpus))
         return PartitionDecision(OFF_PARTITION)

@@ -28,14 +28,20 @@ class Static:
         """Return the partition of each GPU; raises InputError where the catalogue has no such number."""
         count = len(instance.gpus)
         if len(self.numbers) not in (1, count):
-            raise InputError(f"static names {len(self.numbers)} partitions for {count} GPUs; name one, or one per GPU")
+            raise InputError(
+                f"static names {len(self.numbers)} partitions for {count} GPUs; name one, or one per GPU"
+            )
         numbers = self.numbers * count if len(self.numbers) == 1 else self.numbers
         return [instance.catalogue(gpu)[number] for gpu, number in enumerate(numbers)]
 
 
 def refuse_unrunnable(instance: Instance, partitions: list[Partition]) -> None:
     """Raise InfeasiblePartitionError for the first job that fits on no slice of these partitions."""
-    places = {(instance.gpus[g], profile) for g, part in enumerate(partitions) for profile in part.profiles}
+    places = {
+        (instance.gpus[g], profile)
+        for g, part in enumerate(partitions)
+        for profile in part.profiles
+    }
     for job in instance.jobs:
         if not any(instance.rate(job, model, profile) for model, profile in places):
             kept = "; ".join(str(partition) for partition in dict.fromkeys(partitions))
@@ -48,4 +54,6 @@ def make(argument: str = "") -> Static | best_fixed.BestFixed:
         return best_fixed.make()
     if not argument:
         raise InputError("static needs a partition number, for example static:3")
-    return Static(tuple(whole_number("static", "a partition number", text, 1) for text in argument.split(",")))
+    return Static(
+        tuple(whole_number("static", "a partition number", text, 1) for text in argument.split(","))
+    )

@@ -41,7 +41,9 @@ def make(argument: str = "") -> Timetable:
     for item in argument.split(","):
         match = _ENTRY.match(item.strip())
         if match is None or int(match[1]) > 23 or int(match[2]) > 59 or int(match[3]) < 1:
-            raise InputError(f"timetable: {item!r} is no entry; write H:MM=partition, for example 5:00=6,17:00=2")
+            raise InputError(
+                f"timetable: {item!r} is no entry; write H:MM=partition, for example 5:00=6,17:00=2"
+            )
         entries.append((int(match[1]) * MS_PER_HOUR + int(match[2]) * MS_PER_MINUTE, int(match[3])))
     if len({start for start, _ in entries}) != len(entries):
         raise InputError("timetable: two entries begin at the same time")
