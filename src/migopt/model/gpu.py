@@ -33,7 +33,9 @@ class Placement:
         """Read ``profile@start``; raises InputError on any other form."""
         match = _NOTATION.match(text.strip())
         if match is None:
-            raise InputError(f"{text.strip()!r} is not a placement; write profile@start, for example 3g.20gb@4")
+            raise InputError(
+                f"{text.strip()!r} is not a placement; write profile@start, for example 3g.20gb@4"
+            )
         return cls(int(match["start"]), match["profile"])
 
 
@@ -87,29 +89,84 @@ class Partition:
 OFF_PARTITION = Partition((OFF_PLACEMENT,))
 
 
+#: The fixed-function engines, in the order in which a shortage is reported, and what to call them.
+ENGINE_NAMES = {
+    "decoders": "decoders",
+    "encoders": "encoders",
+    "jpeg": "JPEG engines",
+    "ofa": "OFA engines",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """Counts of the fixed-function engines that slices take from the board's budget."""
+    """Counts of the fixed-function engines that slices take from the board's budget.
 
-    decoders: int = 0
-    encoders: int = 0
-    jpeg: int = 0
-    ofa: int = 0
+    None is a count nobody has published; it refuses nothing.
+    """
+
+    decoders: int | None = 0
+    encoders: int | None = 0
+    jpeg: int | None = 0
+    ofa: int | None = 0
 
     def exceeds(self, budget: Engines) -> str | None:
-        """Return the name of the first engine of which this takes more than ``budget`` has, or None."""
-        for name in ("decoders", "encoders", "jpeg", "ofa"):
-            if getattr(self, name) > getattr(budget, name):
+        """Return the first engine of which this is known to take more than ``budget``, or None."""
+        for name in ENGINE_NAMES:
+            need, have = getattr(self, name), getattr(budget, name)
+            if need is not None and have is not None and need > have:
                 return name
         return None
 
     def __add__(self, other: Engines) -> Engines:
         return Engines(
-            self.decoders + other.decoders,
-            self.encoders + other.encoders,
-            self.jpeg + other.jpeg,
-            self.ofa + other.ofa,
+            _sum(self.decoders, other.decoders),
+            _sum(self.encoders, other.encoders),
+            _sum(self.jpeg, other.jpeg),
+            _sum(self.ofa, other.ofa),
         )
+
+
+def _sum(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first + second
+
+
+@dataclass(frozen=True, slots=True)
+class DriverRule:
+    """What drivers before a release branch do not offer.
+
+    Attributes
+    ----------
+    profiles : tuple of str
+        One profile that is absent before that branch, or two that are refused together.
+    before : int
+        The first branch that offers it (510 for R510).
+    source : str
+        Where this is published.
+    """
+
+    profiles: tuple[str, ...]
+    before: int
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Why placements cannot be, or cannot be together.
+
+    Attributes
+    ----------
+    rule : str
+        ``start``, ``memory``, ``engines``, ``count``, ``driver`` or ``duplicate``.
+    placements : tuple of Placement
+        The one or two placements concerned.
+    message : str
+        The reason in one sentence.
+    """
+
+    rule: str
+    placements: tuple[Placement, ...]
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +215,9 @@ class Profile:
 class GpuModel:
     """A GPU model: its memory axis, compute slices, profiles and engine budget.
 
-    ``conflict`` is the pairwise predicate that graph, checker, catalogues and planner share.
+    ``pair_conflict`` is the pairwise predicate that graph, checker, catalogues and planner share.
+    ``driver_rules`` lists what older drivers lack; it decides nothing until a model is made for one
+    driver, whose refused pairs are then in ``refused``.
     """
 
     key: str
@@ -169,6 +228,9 @@ class GpuModel:
     aliases: tuple[str, ...] = ()
     architecture: str = ""
     notes: tuple[str, ...] = ()
+    min_driver: str = ""
+    driver_rules: tuple[DriverRule, ...] = ()
+    refused: tuple[DriverRule, ...] = ()
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -182,7 +244,9 @@ class GpuModel:
         try:
             return self._by_name[name]
         except KeyError:
-            raise UnknownNameError(f"profile of {self.key}", name, self._by_name, where=where) from None
+            raise UnknownNameError(
+                f"profile of {self.key}", name, self._by_name, where=where
+            ) from None
 
     def has_profile(self, name: str) -> bool:
         """Return whether this model has a profile called ``name``."""
@@ -197,61 +261,93 @@ class GpuModel:
     def full_profile(self) -> Profile:
         """The plain profile with the most compute slices: the whole GPU under MIG."""
         plain = [profile for profile in self.profiles if profile.kind == "plain"]
-        return max(plain or self.profiles, key=lambda profile: (profile.compute_slices, profile.memory_units))
+        return max(
+            plain or self.profiles,
+            key=lambda profile: (profile.compute_slices, profile.memory_units),
+        )
 
     def units(self, placement: Placement) -> range:
         """Return the memory units that ``placement`` covers."""
-        return range(placement.start, placement.start + self.profile(placement.profile).memory_units)
+        return range(
+            placement.start, placement.start + self.profile(placement.profile).memory_units
+        )
 
-    def why_no_placement(self, placement: Placement) -> str | None:
+    def placement_conflict(self, placement: Placement) -> Conflict | None:
         """Return why ``placement`` cannot exist on this GPU at all, or None."""
         profile = self.profile(placement.profile)
-        if placement.start not in profile.starts:
-            starts = ", ".join(map(str, profile.starts))
-            return f"{placement}: {profile.name} of {self.key} may start at {starts}"
-        return None
+        if placement.start in profile.starts:
+            return None
+        starts = ", ".join(map(str, profile.starts))
+        message = f"{placement}: {profile.name} of {self.key} may start at {starts}"
+        return Conflict("start", (placement,), message)
 
-    def why_conflict(self, first: Placement, second: Placement) -> str | None:
+    def pair_conflict(self, first: Placement, second: Placement) -> Conflict | None:
         """Return why two placements cannot be together on one GPU, or None.
 
-        Two placements conflict when their memory units meet, or when together they take more of
-        some engine than the board has (the rule behind "at most one +me").
+        Two placements conflict when their memory units meet, when together they take more of some
+        engine than the board has (the rule behind "at most one +me"), when the GPU allows one
+        slice of their profile, or when the driver refuses the pair.
         """
-        shared = set(self.units(first)) & set(self.units(second))
-        if shared:
-            return f"{first} and {second} both cover memory unit {min(shared)}"
+        pair = (first, second)
+        if first == second:
+            return Conflict("duplicate", pair, f"{first} is listed twice")
+        one, other = self.profile(first.profile), self.profile(second.profile)
+        shared = max(first.start, second.start)
+        if shared < min(first.start + one.memory_units, second.start + other.memory_units):
+            return Conflict("memory", pair, f"{first} and {second} both cover memory unit {shared}")
         if self.engine_budget is not None:
-            both = self.profile(first.profile).engines + self.profile(second.profile).engines
-            engine = both.exceeds(self.engine_budget)
+            engine = (one.engines + other.engines).exceeds(self.engine_budget)
             if engine is not None:
-                have = getattr(self.engine_budget, engine)
-                return f"{first} and {second} together need more {engine} engines than the {have} of {self.key}"
-        if first.profile == second.profile and self.profile(first.profile).max_count < 2:
-            return f"{first} and {second}: at most one {first.profile} on {self.key}"
+                have = f"{self.key} has ({getattr(self.engine_budget, engine)})"
+                message = f"{first} and {second} together need more {ENGINE_NAMES[engine]} than {have}"
+                return Conflict("engines", pair, message)
+        if one is other and one.max_count < 2:
+            return Conflict(
+                "count", pair, f"{first} and {second}: at most one {one.name} on {self.key}"
+            )
+        for rule in self.refused:
+            if sorted((one.name, other.name)) == sorted(rule.profiles):
+                message = (
+                    f"{first} and {second} together are refused by drivers before R{rule.before}"
+                )
+                return Conflict("driver", pair, message)
         return None
 
-    def conflict(self, first: Placement, second: Placement) -> bool:
-        """Return whether two placements exclude each other."""
-        return self.why_conflict(first, second) is not None
-
-    def why_invalid(self, partition: Iterable[Placement]) -> str | None:
+    def first_conflict(self, partition: Iterable[Placement]) -> Conflict | None:
         """Return the first reason why these placements are no partition of this GPU, or None.
 
         Raises UnknownNameError for a profile the GPU does not have.
         """
         placements = list(partition)
         for placement in placements:
-            reason = self.why_no_placement(placement)
-            if reason is not None:
-                return reason
+            found = self.placement_conflict(placement)
+            if found is not None:
+                return found
         for i, first in enumerate(placements):
             for second in placements[i + 1 :]:
-                if first == second:
-                    return f"{first} is listed twice"
-                reason = self.why_conflict(first, second)
-                if reason is not None:
-                    return reason
+                found = self.pair_conflict(first, second)
+                if found is not None:
+                    return found
         return None
+
+    def why_no_placement(self, placement: Placement) -> str | None:
+        """Return the message of ``placement_conflict``, or None."""
+        found = self.placement_conflict(placement)
+        return None if found is None else found.message
+
+    def why_conflict(self, first: Placement, second: Placement) -> str | None:
+        """Return the message of ``pair_conflict``, or None."""
+        found = self.pair_conflict(first, second)
+        return None if found is None else found.message
+
+    def conflict(self, first: Placement, second: Placement) -> bool:
+        """Return whether two placements exclude each other."""
+        return self.pair_conflict(first, second) is not None
+
+    def why_invalid(self, partition: Iterable[Placement]) -> str | None:
+        """Return the message of ``first_conflict``, or None for a partition this GPU accepts."""
+        found = self.first_conflict(partition)
+        return None if found is None else found.message
 
 
 @dataclass(frozen=True)
