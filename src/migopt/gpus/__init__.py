@@ -11,6 +11,7 @@ from migopt.gpus.catalog import (
     load_gpu,
     load_gpu_file,
     load_table,
+    load_table_file,
     power_curves,
 )
 from migopt.gpus.drivers import model_for_driver
@@ -22,6 +23,7 @@ __all__ = [
     "load_gpu",
     "load_gpu_file",
     "load_table",
+    "load_table_file",
     "model_for_driver",
     "power_curves",
 ]

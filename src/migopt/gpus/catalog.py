@@ -71,11 +71,16 @@ def load_gpu_file(path: str | Path) -> GpuModel:
     Raises InputError with the place in the file, also where a limit of the GPU is not pairwise
     (then partitions would not be the cliques of the placement graph).
     """
+    return load_table_file(path).model
+
+
+def load_table_file(path: str | Path) -> GpuTable:
+    """Return the whole table in a TOML file; raises InputError as ``load_gpu_file`` does."""
     from migopt.gpus.limits import refuse_limits_that_are_not_pairwise
 
-    model = _read(Path(path)).model
-    refuse_limits_that_are_not_pairwise(model, str(path))
-    return model
+    table = _read(Path(path))
+    refuse_limits_that_are_not_pairwise(table.model, str(path))
+    return table
 
 
 def load_table(name: str) -> GpuTable:
