@@ -13,7 +13,7 @@ JOBS ?= 2
 
 BIN := $(VENV)/bin
 RUN := $(VENV)/bin/python -m
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 INPUTS := pyproject.toml constraints-dev.txt
 # The pins hold for the tools that build the package, too; newer pip reads the second name.
 PINNED := PIP_CONSTRAINT="$(CURDIR)/constraints-dev.txt" PIP_BUILD_CONSTRAINT="$(CURDIR)/constraints-dev.txt"

@@ -287,3 +287,14 @@ def test_help_lists_every_command() -> None:
     found = {words[0] for words, _ in commands()}
     assert found == set(COMMANDS)
     assert all(f"  {name} " in shown for name in found)
+
+
+def test_pictures_are_current() -> None:
+    """The committed pictures are what ``python docs/images/draw.py`` draws now."""
+    import runpy
+
+    folder = REPOSITORY / "docs" / "images"
+    drawn = runpy.run_path(str(folder / "draw.py"))["pictures"]()
+    assert set(drawn) == {path.name for path in folder.glob("*.svg")}
+    for name, svg in drawn.items():
+        assert (folder / name).read_text(encoding="utf-8") == svg, name
