@@ -7,6 +7,7 @@ import os
 import platform
 import shlex
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +93,8 @@ def _git(folder: Path, *arguments: str) -> str:
         timeout=10,
     )
     return done.stdout.strip()
+
+
+def utc_now() -> str:
+    """Return the present time in UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

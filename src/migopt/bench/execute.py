@@ -7,12 +7,12 @@ import os
 import traceback
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from migopt import io
 from migopt.api import Answer, solve
+from migopt.bench.environment import utc_now
 from migopt.bench.spec import InstanceSpec, RunSpec
 from migopt.errors import MigoptError, MissingExtraError, NotApplicableError
 from migopt.model import Instance
@@ -231,8 +231,3 @@ def _write(path: Path, write: Callable[[Path], Any]) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
-
-
-def utc_now() -> str:
-    """Return the present time in UTC, to the millisecond."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

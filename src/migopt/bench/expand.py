@@ -198,7 +198,7 @@ def _made(group: InstanceTable, path: Path, where: str) -> InstanceSpec:
     source = str(path)
     parameters = group.parameters
     if group.generator is not None:
-        from migopt.io.generators import generator_names
+        from migopt.io.generators import check_parameters, generator_names
 
         if group.generator not in generator_names():
             raise UnknownNameError(
@@ -208,6 +208,11 @@ def _made(group: InstanceTable, path: Path, where: str) -> InstanceSpec:
                 where=f"{where}.generator",
                 source=source,
             )
+        try:
+            check_parameters(group.generator, parameters)
+        except InputError as error:
+            place = ".".join(filter(None, (f"{where}.parameters", error.where)))
+            raise InputError(error.message, where=place, source=source) from None
         name = check_key_part(group.name or group.generator, f"{where}.name", source)
         return InstanceSpec(
             name, group.instance_class, "generator", group.generator, "", parameters

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from migopt.bench.execute import utc_now
+from migopt.bench.environment import utc_now
 from migopt.bench.process import Worker, worker_command
 from migopt.bench.spec import RunSpec
 from migopt.errors import InputError, MigoptError

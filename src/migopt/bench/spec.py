@@ -86,6 +86,8 @@ class RunSpec:
         The budget.
     keep_schedule : bool
         Whether the schedule and its instance are stored beside the records.
+    grace_s : float
+        Part of the hard limit: seconds for building, checking and storing.
     """
 
     key: str
@@ -98,11 +100,12 @@ class RunSpec:
     gap: float = 0.0
     threads: int = 1
     keep_schedule: bool = True
+    grace_s: float = 10.0
 
     @property
     def hard_limit_s(self) -> float:
-        """Wall seconds after which the worker is killed: budget x 1.5 + 10 s."""
-        return self.time_limit_s * 1.5 + 10.0
+        """Wall seconds after which the worker is killed: budget x 1.5 + 10 s by default."""
+        return self.time_limit_s * 1.5 + self.grace_s
 
     @property
     def budget(self) -> Budget:

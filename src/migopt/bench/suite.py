@@ -146,8 +146,12 @@ def read_suite(path: Path) -> SuiteFile:
 
 
 def _first_error(error: ValidationError, source: str) -> InputError:
-    # Of a union's branches (string or table) the one that got furthest is the one that was meant.
-    detail = max(error.errors(include_url=False), key=lambda item: len(_keys(item["loc"])))
+    # Of a union's branches (string or table) the one that got furthest is the one that was meant;
+    # a misspelt key says more than the absence of the right one.
+    detail = max(
+        error.errors(include_url=False),
+        key=lambda item: (len(_keys(item["loc"])), item["type"] == "extra_forbidden"),
+    )
     where = _place(detail["loc"])
     if detail["type"] == "extra_forbidden":
         table = (

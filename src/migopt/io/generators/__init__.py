@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from typing import Any
 
 from migopt.errors import UnknownNameError
@@ -17,6 +18,7 @@ from migopt.io.generators._workload import build, stored_weight, stored_weights
 from migopt.model import Instance
 
 __all__ = [
+    "check_parameters",
     "generate",
     "generator_names",
     "parameter_table",
@@ -51,6 +53,11 @@ def generate(name: str, *, seed: Seed, **parameters: Any) -> Instance:
     module = _family(name)
     checked = check_options(module.Parameters, f"parameter of {name}", parameters)
     return build(name, checked, module.Workload(checked), seed)
+
+
+def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
+    """Raise the InputError that ``generate`` would raise, without generating anything."""
+    check_options(_family(name).Parameters, f"parameter of {name}", parameters)
 
 
 def parameter_table(name: str) -> list[dict[str, Any]]:

@@ -1,0 +1,1 @@
+"""From run records to statistics, tables, figures and pages; it never runs a solver."""
