@@ -45,7 +45,7 @@ $(VENV)/.test-ready: $(VENV)/.created $(INPUTS)
 
 .PHONY: demo
 demo: $(VENV)/.demo-ready ## run the quick benchmark suite, print its table, write a report
-	@$(BIN)/migopt bench quick -o $(DEMO_DIR) --jobs $(JOBS)
+	@$(BIN)/migopt bench quick -o $(DEMO_DIR) --jobs $(JOBS) --no-report
 	@$(BIN)/migopt report $(DEMO_DIR)
 
 # ---------------------------------------------------------------- for contributors

@@ -6,6 +6,7 @@ The table is the one of docs/layout.md. An edge to the same level is as wrong as
 from __future__ import annotations
 
 import ast
+import re
 import statistics
 import subprocess
 import sys
@@ -99,19 +100,22 @@ def imports(path: Path, package: Path) -> Iterator[tuple[int, str]]:
             names = [node.module or ""]
             if node.module == package.name:
                 names = [f"{package.name}.{alias.name}" for alias in node.names]
-        elif (
-            isinstance(node, ast.Call)
-            and ast.unparse(node.func) in ("importlib.import_module", "import_module")
-            and node.args
-            and isinstance(node.args[0], ast.Constant)
-        ):
-            names = [str(node.args[0].value)]
+        elif isinstance(node, ast.Constant) and _is_own_module(node.value, package):
+            # the name of a module that is imported later: importlib, tables of lazy names
+            names = [str(node.value)]
         else:
             continue
         for name in names:
             first, _, rest = name.partition(".")
             if first == package.name and rest:
                 yield node.lineno, rest.partition(".")[0]
+
+
+def _is_own_module(value: object, package: Path) -> bool:
+    if not isinstance(value, str) or not re.fullmatch(rf"{package.name}(\.\w+)+", value):
+        return False
+    part = package / value.split(".")[1]
+    return part.is_dir() or part.with_suffix(".py").is_file() or part.name in LEVELS
 
 
 def edges(package: Path) -> Iterator[tuple[Path, int, str, str]]:
@@ -184,6 +188,7 @@ def test_every_part_has_a_level() -> None:
         ("bounds/deep/a.py", "from ... import check", "bounds (level 3) imports check"),
         ("exact/a.py", "from migopt.sim import simulate", "exact (level 4) imports sim"),
         ("report/a.py", "import importlib\nimportlib.import_module('migopt.api')", "imports api"),
+        ("model/a.py", "LAZY = {'simulate': 'migopt.sim'}", "model (level 1) imports sim"),
         ("novel/a.py", "from migopt.model import Job", "novel is in no level"),
     ],
 )
