@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,16 +117,22 @@ def _all_tables() -> list[GpuTable]:
     return [_table(key) for key in gpu_keys()]
 
 
-@lru_cache(maxsize=1)
+@cache
 def _aliases() -> dict[str, str]:
-    """Normal form of every key and alias to its key; two GPUs with one name are an error."""
+    return name_index([table.model for table in _all_tables()])
+
+
+def name_index(models: Iterable[GpuModel]) -> dict[str, str]:
+    """Return the normal form of every key and alias with its key.
+
+    Raises InputError where one name would stand for two GPUs.
+    """
     found: dict[str, str] = {}
-    for table in _all_tables():
-        key = table.model.key
-        for alias in (key, *table.model.aliases):
-            other = found.setdefault(normal_form(alias), key)
-            if other != key:
-                raise InputError(f"GPU name {alias!r} stands in the tables of {other} and {key}")
+    for model in models:
+        for alias in (model.key, *model.aliases):
+            other = found.setdefault(normal_form(alias), model.key)
+            if other != model.key:
+                raise InputError(f"GPU name {alias!r} is in the tables of {other} and {model.key}")
     return found
 
 

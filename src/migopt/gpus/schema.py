@@ -8,13 +8,19 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from migopt.errors import InputError, nearest_hint
 
+
+def _whole_numbers_too(value: Any) -> Any:
+    """Let 40 stand for 40.0 (fractions arrive as Decimal, and no rule takes True for a number)."""
+    return Decimal(value) if type(value) is int else value
+
+
 Count = Annotated[int, Field(ge=0, le=10_000)]
 Positive = Annotated[int, Field(ge=1, le=10_000)]
-Number = Annotated[Decimal, Field(gt=0, le=1_000_000)] | Annotated[int, Field(gt=0, le=1_000_000)]
+Number = Annotated[Decimal, BeforeValidator(_whole_numbers_too), Field(gt=0, le=1_000_000)]
 #: Real cards have 2 to 12 units; far more would make the number of partitions explode.
 MemoryAxis = Annotated[int, Field(ge=1, le=16)]
 #: A profile name may hold no character of the notation ``profile@start,profile:count``.
@@ -127,8 +133,7 @@ def _one_error(error: ValidationError, data: dict[str, Any], source: str) -> Inp
     # An unknown key first: a misspelt key would otherwise be reported as a missing one.
     details = error.errors(include_url=False)
     first = next((d for d in details if d["type"] == "extra_forbidden"), details[0])
-    # A union reports one error per member, with the member's name in the place.
-    place = [part for part in first["loc"] if not str(part).startswith("constrained-")]
+    place = list(first["loc"])
     where = ""
     for part in place:
         where += f"[{part}]" if isinstance(part, int) else f".{part}" if where else str(part)
