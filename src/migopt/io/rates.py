@@ -10,6 +10,13 @@ from migopt.model import OFF_PROFILE, FrozenMap, GpuModel
 from migopt.units import rate_from_speed
 
 
+def half_up(value: float | Fraction, times: int | Fraction = 1) -> int:
+    """Round ``value * times`` half up, exactly, without a Fraction per call when both are plain."""
+    a, b = value.as_integer_ratio()
+    c, d = times.as_integer_ratio()
+    return (2 * a * c + b * d) // (2 * b * d)
+
+
 @lru_cache(maxsize=4096)
 def rates_of(model: GpuModel, speeds: FrozenMap) -> FrozenMap:
     """Return ``rates[gpu_key][profile]`` for speeds relative to the whole GPU under MIG.

@@ -15,7 +15,7 @@ from migopt.io._options import rational
 from migopt.io.generators._arrivals import ArrivalProcess, published_mean_per_min
 from migopt.io.generators._parameters import MULTIPLIER_PER_GPU, ScenarioParameters
 from migopt.io.generators._streams import Seed, Streams, between
-from migopt.io.rates import rates_of
+from migopt.io.rates import half_up, rates_of
 from migopt.model import (
     FrozenMap,
     GpuModel,
@@ -149,8 +149,8 @@ def _jobs(
     for index, (arrival, draw, u) in enumerate(zip(arrivals, draws, factors, strict=True)):
         rates = rates_of(model, draw.speeds)
         per_profile = rates[model.key]
-        work = max(1, _half_up(draw.minutes, MS_PER_MINUTE * per_profile[smallest]))
-        release = _half_up(arrival, MS_PER_MINUTE)
+        work = max(1, half_up(draw.minutes, MS_PER_MINUTE * per_profile[smallest]))
+        release = half_up(arrival, MS_PER_MINUTE)
         factor, parts = between(u, p.due_low, p.due_high).as_integer_ratio()
         jobs.append(
             Job(
@@ -164,12 +164,6 @@ def _jobs(
             )
         )
     return tuple(jobs)
-
-
-def _half_up(value: float, times: int) -> int:
-    """Round ``value * times`` half up, exactly: ``round_half_up`` without a Fraction per job."""
-    numerator, denominator = value.as_integer_ratio()
-    return (2 * numerator * times + denominator) // (2 * denominator)
 
 
 def _name(family: str, p: ScenarioParameters, seed: Seed) -> str:
