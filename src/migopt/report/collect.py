@@ -6,7 +6,8 @@ catalogue, preemption, scope, tau, MIG off, and the weight a. So costs under dif
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -123,7 +124,7 @@ class Collection:
 
 def collect(records: Iterable[Record], notice: str = "") -> Collection:
     """Judge the records and sort them into groups."""
-    everything = tuple(records)
+    everything = tuple(sorted(records, key=_suite_order()))
     good = [record for record in everything if record.status is Status.OK]
     best = best_bounds(good)
     several = _entries_with_several_budgets(everything)
@@ -144,6 +145,29 @@ def collect(records: Iterable[Record], notice: str = "") -> Collection:
         records=everything,
         notice=notice,
     )
+
+
+def _suite_order() -> Callable[[Record], tuple[object, ...]]:
+    """Return a sort key: workers end in any order, a reader expects that of the suite.
+
+    Classes and entries keep their order of first appearance; instances are in order of name, with
+    numbers as numbers.
+    """
+    classes: dict[str, int] = {}
+    entries: dict[str, int] = {}
+
+    def key(record: Record) -> tuple[object, ...]:
+        pieces = re.findall(r"(\D*)(\d*)", record.instance)
+        return (
+            classes.setdefault(record.instance_class, len(classes)),
+            [(text, int(digits or 0)) for text, digits in pieces],
+            record.seed,
+            entries.setdefault(record.entry, len(entries)),
+            record.budget.get("time_limit_s", 0.0),
+            record.key,
+        )
+
+    return key
 
 
 def _entries_with_several_budgets(records: Iterable[Record]) -> set[str]:

@@ -41,7 +41,7 @@ def ranking_picture(group: Group, name: str) -> Picture | None:
         f"Mean cost over {units}, from the best entry down. "
         f"Left: the parts of the cost, with the 95 % interval of its mean; the idle part is the "
         f"same for every schedule. Right: difference to {best.entry}, paired by run, with its 95 % "
-        f"interval; an interval that touches zero shows no difference."
+        f"interval; an interval that touches zero shows no difference. Intervals may leave the frame."
     )
     return Picture(name, title, caption + _cut(ranking.rows), text, wide=True)
 
@@ -78,7 +78,8 @@ def _cost_bars(axes: Any, group: Group, ranked: list[Ranked]) -> None:
     if lower is not None:
         axes.axvline(lower, color=svg.INK, linestyle="--", linewidth=1, label="best lower bound")
     axes.set_xlabel("mean cost")
-    axes.set_xlim(left=0)
+    # Two or three runs can have intervals many times the means; bars must stay readable.
+    axes.set_xlim(0, 1.4 * max(*start, lower or 0.0) or 1.0)
 
 
 def _cost_parts(rows: list[Row]) -> tuple[float, float, float]:
@@ -106,6 +107,8 @@ def _differences(axes: Any, ranked: list[Ranked]) -> None:
             axes.plot((difference.low, difference.high), (position,) * 2, color=colour, linewidth=2)
         axes.plot(difference.mean, position, "o", color=colour, markersize=4.5)
     axes.axvline(0, color=svg.INK, linewidth=0.8)
+    widest = max((abs(item.to_best.mean) for item in ranked if item.to_best), default=0.0) or 1.0
+    axes.set_xlim(-0.4 * widest, 1.4 * widest)
     axes.set_xlabel(f"over {ranked[0].entry}")
     axes.tick_params(axis="y", length=0)
 

@@ -141,30 +141,21 @@ class _Drawing:
         starts = [0, *(change.end_ms for change in changes)]
         ends = [*(change.start_ms for change in changes), self.until]
         partitions = [self.schedule.initial[gpu], *(change.new for change in changes)]
+        boxes = []
         for start, end, partition in zip(starts, ends, partitions, strict=True):
+            left, right = self._x(start), self._x(max(start, min(end, self.until)))
             for placement in partition:
-                axes.broken_barh(
-                    [(self._x(start), self._x(max(0, min(end, self.until) - start)))],
-                    _extent(placement, model),
-                    facecolor="none",
-                    edgecolor=svg.FAINT,
-                    linewidth=0.5,
-                )
+                bottom, height = _extent(placement, model)
+                boxes.append((left, bottom, right, bottom + height))
+        _rectangles(axes, boxes, facecolor="none", edgecolor=svg.FAINT, linewidth=0.5)
 
     def _bars(self, axes: Any, segments: Sequence[Segment], model: GpuModel, colour: str) -> None:
-        rows: dict[Placement, list[tuple[float, float]]] = {}
+        boxes = []
         for item in segments:
-            span = self._x(item.start_ms), self._x(item.end_ms - item.start_ms)
-            rows.setdefault(item.placement, []).append(span)
-        for placement, spans in sorted(rows.items()):
-            bottom, height = _extent(placement, model)
-            axes.broken_barh(
-                spans,
-                (bottom + 0.08, height - 0.16),
-                facecolor=colour,
-                edgecolor=svg.PAPER,
-                linewidth=0.4,
-            )
+            bottom, height = _extent(item.placement, model)
+            left, right = self._x(item.start_ms), self._x(item.end_ms)
+            boxes.append((left, bottom + 0.08, right, bottom + height - 0.08))
+        _rectangles(axes, boxes, facecolor=colour, edgecolor=svg.PAPER, linewidth=0.4)
 
     def _labels(self, axes: Any, segments: Sequence[Segment], model: GpuModel) -> None:
         for item in segments:
@@ -188,6 +179,22 @@ class _Drawing:
         values = [value for _, value in points]
         axes.fill_between(times, values, step="post", color=colour, alpha=0.35, linewidth=0)
         axes.step(times, values, where="post", color=colour, linewidth=0.8)
+
+
+def _rectangles(axes: Any, boxes: Sequence[tuple[float, float, float, float]], **look: Any) -> None:
+    """Draw (left, bottom, right, top) boxes as one path, which keeps a day's picture small."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    if not boxes:
+        return
+    corners = [
+        point
+        for left, bottom, right, top in boxes
+        for point in ((left, bottom), (right, bottom), (right, top), (left, top), (left, bottom))
+    ]
+    codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * len(boxes)
+    axes.add_patch(PathPatch(Path(corners, codes), **look))
 
 
 def _extent(placement: Placement, model: GpuModel) -> tuple[float, float]:

@@ -105,6 +105,8 @@ def to_svg(figure: Any, name: str, title: str) -> str:
     text = re.sub(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
+    # A hundredth of a point is finer than any screen.
+    text = re.sub(r'(?<= d=")[^"]*', lambda path: _shorten(path[0]), text)
     for colour, variable in _VARIABLES.items():
         text = text.replace(colour, variable)
     text = re.sub(r' id="', f' id="{name}-', text)
@@ -112,3 +114,7 @@ def to_svg(figure: Any, name: str, title: str) -> str:
     head = f'<svg role="img" aria-label="{escape(title)}"'
     width = figure.get_size_inches()[0] * _PX_PER_INCH
     return text.replace("<svg", f'{head} style="--width: {width:.0f}px"', 1).strip()
+
+
+def _shorten(path: str) -> str:
+    return re.sub(r"(\d+\.\d\d)\d+", r"\1", path).replace("\n", "")

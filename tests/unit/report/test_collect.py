@@ -147,3 +147,20 @@ def test_provenance_lists_what_is_mixed() -> None:
     assert shown["machines"] == ["2 cores, 8.0 GiB, a processor, Linux"]
     assert shown["seeds"] == ["1-2"]
     assert seeds_text({1, 2, 3, 7, 9, 10}) == "1-3, 7, 9-10"
+
+
+def test_rows_are_in_the_order_of_the_suite() -> None:
+    """Whatever ended first, instances come by name with numbers as numbers, then seed, then entry."""
+    made = [
+        make_record("b", 2, upper=1.0, instance="case-10"),
+        make_record("a", 2, upper=1.0, instance="case-10"),
+        make_record("a", 10, upper=1.0, instance="case-9"),
+        make_record("b", 9, upper=1.0, instance="case-9"),
+    ]
+    rows = collect(made).groups[0].rows
+    assert [(row.unit, row.entry) for row in rows] == [
+        (("case-9", 9), "b"),
+        (("case-9", 10), "a"),
+        (("case-10", 2), "b"),
+        (("case-10", 2), "a"),
+    ]
