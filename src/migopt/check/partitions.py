@@ -60,6 +60,8 @@ def change_violations(
                 f"GPU {gpu}, repartition at {change.start_ms} ms: the one from "
                 f"{before.start_ms} ms to {before.end_ms} ms is not over"
             )
+            if change.start_ms >= before.end_ms:
+                text = f"GPU {gpu} decides two repartitions at {change.start_ms} ms"
             yield Violation(Rule.REPARTITION_OVERLAP, gpu, None, change.start_ms, amount, text)
         in_force = change.new
         if before is None or change.end_ms >= before.end_ms:

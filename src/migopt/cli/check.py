@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 SHOWN = 50
 
 
+def _print_rules(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from migopt.check import Rule
+
+        for rule in Rule:
+            click.echo(f"{rule.value:<26}{rule.unit:<7}{rule.meaning}")
+        ctx.exit()
+
+
 @click.command(
     "check",
     epilog="Example: migopt simulate day.json -o schedule.json && "
@@ -25,6 +34,14 @@ SHOWN = 50
 )
 @click.argument("instance", type=click.Path(path_type=Path))
 @click.argument("schedule", type=click.Path(path_type=Path))
+@click.option(
+    "--rules",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_rules,
+    help="List every rule: its name, the unit of its amount, its meaning.",
+)
 @json_option
 def command(instance: Path, schedule: Path, as_json: bool) -> None:
     """Check SCHEDULE against INSTANCE: print its numbers, or every rule it breaks.
