@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -32,6 +32,7 @@ from migopt.units import MS_PER_DAY, ms_from_minutes
 __all__ = [
     "ImportReport",
     "NothingLeftError",
+    "check_parameters",
     "format_names",
     "format_options",
     "format_titles",
@@ -53,6 +54,11 @@ def format_titles() -> dict[str, str]:
 def format_options(name: str) -> list[dict[str, Any]]:
     """Return name, type, default and description of every option of a format."""
     return option_table(_format(name).Options)
+
+
+def check_parameters(name: str, options: Mapping[str, Any]) -> None:
+    """Raise the InputError that ``import_trace`` would raise for these options, reading nothing."""
+    check_options(_format(name).Options, f"option of {name}", dict(options))
 
 
 def import_trace(format: str, path: str | Path, **options: Any) -> ImportReport:

@@ -54,8 +54,10 @@ class ImportOptions(Options):
     share_of: str = Field(
         "a100", description="what a share is a share of: a100, or memory:GB of the source card"
     )
-    memory_floor: Literal["share", "none"] = Field(
-        "share", description="whether a shared request needs the memory that covers its share"
+    memory_floor: Literal["none", "share"] = Field(
+        "none",
+        description="memory a shared request needs: none known, or the memory its share covers "
+        "(then a share above one half fits the full slice alone)",
     )
     speed: str = Field(
         "", description="speed of source cards relative to the instance's GPU, V100M16=0.4,T4=0.2"

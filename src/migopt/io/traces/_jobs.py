@@ -6,7 +6,9 @@ Defaults and their evidence
   times the duration, quartiles 1.64 and 2.45, least 1.1, 95th percentile 3.54, greatest 5.
 * Elasticity: a shared request is capped at the smallest slice that covers it; whole-GPU jobs are
   linear, sublinear or capped, a third each, chosen by a hash of the job's id and never by order.
-* Memory: a shared request needs the memory of the smallest slice that covers its share of memory.
+* Memory: what the trace saw in use, else no need; ``memory_floor=share`` gives a shared request the
+  memory of the smallest slice that covers its share. Not the default: it would bind a request for
+  0.81 of some 16 GB card to the whole of a 40 GB one, while a request for 1.0 fits anywhere.
 * A run time belongs to the card it was measured on; it counts as the run time on the whole GPU
   under MIG (the full slice) unless ``speed`` says how fast that card is.
 """
@@ -144,7 +146,7 @@ class JobBuilder:
         if record.memory_bytes:
             sizes = [p.memory_bytes for p in self.plain if p.memory_bytes is not None]
             return min(record.memory_bytes, max(sizes, default=record.memory_bytes))
-        if self.options.memory_floor == "none" or (record.share >= 1 and self.memory_gb is None):
+        if self.memory_gb is None and (self.options.memory_floor == "none" or record.share >= 1):
             return 0
         return self.fit(record.share).memory_bytes
 

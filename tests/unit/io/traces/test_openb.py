@@ -281,13 +281,11 @@ def test_thinning_is_independent_and_seeded(tmp_path):
 )
 def test_shared_requests_are_capped_at_the_slice_that_covers_them(tmp_path, share, profile, gib):
     """Sevenths of compute and eighths of memory must both cover the share."""
-    (job,) = import_trace("openb", listing(tmp_path, pod(milli=share))).instance.jobs
-    assert job.elasticity == profile
-    assert job.memory_bytes / 2**30 == pytest.approx(gib, abs=0.01)
-    (free,) = import_trace(
-        "openb", listing(tmp_path, pod(milli=share)), memory_floor="none"
-    ).instance.jobs
-    assert free.memory_bytes == 0
+    path = listing(tmp_path, pod(milli=share))
+    (job,) = import_trace("openb", path).instance.jobs
+    assert (job.elasticity, job.memory_bytes) == (profile, 0)
+    (bound,) = import_trace("openb", path, memory_floor="share").instance.jobs
+    assert bound.memory_bytes / 2**30 == pytest.approx(gib, abs=0.01)
 
 
 def test_share_of_the_source_card_s_memory(tmp_path):
