@@ -1,0 +1,1 @@
+"""Proven lower bounds, one per file, and what they share with exact models."""
