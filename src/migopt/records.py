@@ -256,6 +256,7 @@ class RecordWriter:
     """
 
     def __init__(self, path: Path) -> None:
+        self._source = str(path)
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -268,10 +269,14 @@ class RecordWriter:
         os.ftruncate(self._fd, length)
 
     def append(self, record: Record) -> None:
-        """Append one record; OSError when the disk takes less than the whole line."""
+        """Append one record; InputError when the disk does not take the whole line."""
         line = record.to_line()
-        if os.write(self._fd, line) != len(line):
-            raise OSError("a record was cut short: is the disk full?")
+        try:
+            written = os.write(self._fd, line)
+        except OSError as error:
+            raise InputError(f"cannot write: {error.strerror}", source=self._source) from None
+        if written != len(line):
+            raise InputError("a record was cut short: is the disk full?", source=self._source)
 
     def close(self) -> None:
         """Close the file and give up its lock."""

@@ -195,36 +195,31 @@ def _instances(
 
 
 def _made(group: InstanceTable, path: Path, where: str) -> InstanceSpec:
+    """Return the spec of a generator or an import, its parameters checked but nothing built."""
     source = str(path)
-    parameters = group.parameters
+    trace, content = "", ""
     if group.generator is not None:
-        from migopt.io.generators import check_parameters, generator_names
+        from migopt.io.generators import check_parameters
 
-        if group.generator not in generator_names():
-            raise UnknownNameError(
-                "generator",
-                group.generator,
-                generator_names(),
-                where=f"{where}.generator",
-                source=source,
-            )
-        try:
-            check_parameters(group.generator, parameters)
-        except InputError as error:
-            place = ".".join(filter(None, (f"{where}.parameters", error.where)))
-            raise InputError(error.message, where=place, source=source) from None
-        name = check_key_part(group.name or group.generator, f"{where}.name", source)
-        return InstanceSpec(
-            name, group.instance_class, "generator", group.generator, "", parameters
-        )
-    assert group.import_format is not None
-    assert group.file is not None
-    trace = (path.parent / Path(group.file).expanduser()).resolve()
-    name = check_key_part(group.name or group.import_format, f"{where}.name", source)
-    content = _digest(trace) if trace.is_file() else ""
-    return InstanceSpec(
-        name, group.instance_class, "import", group.import_format, str(trace), parameters, content
-    )
+        how, what = "generator", group.generator
+    else:
+        from migopt.io.traces import check_parameters
+
+        assert group.import_format is not None
+        assert group.file is not None
+        how, what = "import", group.import_format
+        file = (path.parent / Path(group.file).expanduser()).resolve()
+        trace, content = str(file), _digest(file) if file.is_file() else ""
+    try:
+        check_parameters(what, group.parameters)
+    except UnknownNameError as error:
+        place = how if error.name == what else "parameters"
+        raise InputError(error.message, where=f"{where}.{place}", source=source) from None
+    except InputError as error:
+        place = ".".join(filter(None, (f"{where}.parameters", error.where)))
+        raise InputError(error.message, where=place, source=source) from None
+    name = check_key_part(group.name or what, f"{where}.name", source)
+    return InstanceSpec(name, group.instance_class, how, what, trace, group.parameters, content)
 
 
 def _from_files(group: InstanceTable, path: Path, where: str) -> Iterator[InstanceSpec]:

@@ -111,7 +111,7 @@ BAD = {
     "seeds = 2": ("sed = 2", "sed: unknown key 'sed'; nearest: seeds"),
     "class =": ("clas =", r"instances\[0\].clas: unknown key 'clas'; nearest: class"),
     'class = "days"': ("", r"instances\[0\].class: missing"),
-    '"s0-slack"': ('"s0-slak"', r"instances\[0\].generator: unknown generator .*s0-slack"),
+    '"s0-slack"': ('"s0-slak"', r"instances\[0\].generator: unknown scenario .*s0-slack"),
     "generator": ("#", r"instances\[0\]: needs exactly one of files, bundled, generator, import"),
     '"fifo+static:1"': ('"fif+static:1"', r"entries\[1\]: unknown solver or rule 'fif'.*fifo"),
     "fifo+static:1": ("edf_fs+static:3", r"entries\[1\]: edf_fs\+static:3 is entries\[0\]"),
@@ -160,6 +160,12 @@ def test_an_absent_trace_is_no_error_of_the_suite(tmp_path: Path) -> None:
     loaded = suite(tmp_path, text)
     assert loaded.runs[0].instance.how == "import"
     assert loaded.runs[0].instance.content == ""
+    for old, new, message in (
+        ("openb", "opnb", r"instances\[0\].import: unknown trace format 'opnb'; nearest: openb"),
+        ('"absent.csv"', '"absent.csv"\nparameters = {dy = 1}', r"\[0\].parameters.*'dy'.*day"),
+    ):
+        with pytest.raises(InputError, match=message):
+            suite(tmp_path, text.replace(old, new))
 
 
 def test_files_that_match_nothing_are_an_error(tmp_path: Path) -> None:
