@@ -68,7 +68,7 @@ def build_instance(spec: InstanceSpec, seed: int) -> Instance:
         The file, or a parameter, is not acceptable.
     """
     if spec.how == "file":
-        return io.read_instance(Path(spec.path))
+        return io.load(Path(spec.path))
     if spec.how == "generator":
         from migopt.io.generators import generate
 

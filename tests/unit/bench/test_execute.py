@@ -18,6 +18,7 @@ from migopt.bench.execute import InstanceCache, execute
 from migopt.bench.spec import InstanceSpec, RunSpec
 from migopt.check import check
 from migopt.errors import InputError, MissingExtraError, NotApplicableError
+from migopt.io.generators import generate
 from migopt.metrics import measure
 from migopt.model import Instance, Schedule
 from migopt.results import Budget, Outcome, SolveResult, StopReason
@@ -181,6 +182,14 @@ def test_schedule_and_instance_are_stored(tmp_path: Path) -> None:
     assert io.instance_digest(instance) == fields["digest"]
     files = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
     assert files == ["1.json.gz", "1s.json.gz"]
+
+
+def test_a_file_may_be_a_spec(tmp_path: Path) -> None:
+    """A shipped day is a file of generator, seed and digest; it runs as the instance it stands for."""
+    instance = generate("s0-slack", seed=3, jobs=4, load=0.9)
+    io.write_spec(instance, tmp_path / "day.json")
+    spec = InstanceSpec("day", "c", "file", path=str(tmp_path / "day.json"))
+    assert execute(run_of(instance=spec), tmp_path, InstanceCache())["jobs"] == 4
 
 
 def test_the_cache_builds_an_instance_once(monkeypatch: pytest.MonkeyPatch) -> None:
