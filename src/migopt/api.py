@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from migopt.check import Violation, check
+from migopt.errors import InputError
 from migopt.metrics import Metrics, measure
 from migopt.model import Instance, Schedule
 from migopt.registry import Entry, PolicySolver, entries, resolve
@@ -191,4 +192,10 @@ def _answer(instance: Instance, name: str, result: SolveResult, wall_s: float) -
     if result.schedule is None:
         return Answer(name, instance, result, None, (), wall_s)
     violations = tuple(check(instance, result.schedule))
-    return Answer(name, instance, result, measure(instance, result.schedule), violations, wall_s)
+    try:
+        metrics = measure(instance, result.schedule)
+    except InputError:
+        if not violations:
+            raise
+        metrics = None  # it names jobs or placements that do not exist; the violations say which
+    return Answer(name, instance, result, metrics, violations, wall_s)

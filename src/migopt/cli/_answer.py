@@ -51,8 +51,9 @@ def _print_text(answer: Answer, stored: str | None) -> None:
             ("class bound", f"{number(answer.result.class_lower, 6)} ({answer.result.class_name})")
         )
     if metrics is not None:
+        energy = metrics.energy_wmin
         rows += [
-            ("energy", f"{metrics.energy_wmin:,.1f} W·min"),
+            ("energy", "no power curve" if energy is None else f"{energy:,.1f} W·min"),
             ("mean tardiness", f"{metrics.mean_tardiness_min:.4f} min"),
         ]
     if answer.result.message:
