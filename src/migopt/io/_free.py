@@ -44,4 +44,6 @@ def _check_leaf(value: Any, place: tuple[Any, ...]) -> None:
 
 def is_text(value: object) -> bool:
     """Return whether a value is a string that UTF-8 can hold."""
-    return isinstance(value, str) and not any("\ud800" <= c <= "\udfff" for c in value)
+    if not isinstance(value, str):
+        return False
+    return value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)

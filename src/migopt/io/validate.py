@@ -181,7 +181,8 @@ class Rates:
                     names = [*(p.name for p in model.profiles), OFF_PROFILE]
                     where = path_of((*place, key, profile))
                     raise UnknownNameError(f"profile of {key}", profile, names, where=where)
-                _whole(rate, limits.RATE, *place, key, profile)
+                if type(rate) is not int or not limits.RATE.low <= rate <= limits.RATE.high:
+                    _whole(rate, limits.RATE, *place, key, profile)
         # The table is kept, so that its id is not given to another one.
         self._seen[id(table)] = table
 
@@ -279,7 +280,10 @@ def _check_totals(instance: Instance, jobs: Sequence[Job], fits: _Fits) -> None:
     end = max((job.release_ms for job in jobs), default=0)
     end += max(ceil_div(load[key], counts[key]) + longest[key] for key in load)
     tardiness = sum(job.weight * max(0, end - job.due_ms) for job in jobs)
-    if max(end, tardiness) > limits.MAX_TOTAL:
+    if end > limits.MAX_TOTAL:
+        message = f"the last job may end at {end} ms: more than 64 bits hold"
+        raise InputError(message, where="jobs")
+    if tardiness > limits.MAX_TOTAL:
         message = f"total weighted tardiness may reach {tardiness} ms: more than 64 bits hold"
         raise InputError(message, where="jobs")
     if instance.idle_energy_uj > limits.MAX_TOTAL:
