@@ -120,8 +120,12 @@ class Certificate:
 
 
 def gap(upper: float | None, lower: float | None) -> float | None:
-    """Return (upper - lower) / upper; 0 when both are equal, None when a side is missing."""
-    if upper is None or lower is None:
+    """Return (upper - lower) / upper; 0 when both are equal.
+
+    None when a side is missing, or when the upper one is 0 and the lower one below it, which no
+    relative number describes.
+    """
+    if upper is None or lower is None or (upper == 0 and lower != 0):
         return None
     if upper == lower:
         return 0.0

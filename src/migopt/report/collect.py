@@ -124,7 +124,7 @@ class Collection:
 
 def collect(records: Iterable[Record], notice: str = "") -> Collection:
     """Judge the records and sort them into groups."""
-    everything = tuple(sorted(records, key=_suite_order()))
+    everything = tuple(sorted(records, key=_reading_order()))
     good = [record for record in everything if record.status is Status.OK]
     best = best_bounds(good)
     several = _entries_with_several_budgets(everything)
@@ -147,27 +147,29 @@ def collect(records: Iterable[Record], notice: str = "") -> Collection:
     )
 
 
-def _suite_order() -> Callable[[Record], tuple[object, ...]]:
-    """Return a sort key: workers end in any order, a reader expects that of the suite.
+def _reading_order() -> Callable[[Record], tuple[object, ...]]:
+    """Return a sort key: workers end in any order, and a reader wants one that means something.
 
-    Classes and entries keep their order of first appearance; instances are in order of name, with
-    numbers as numbers.
+    Classes are in order of first appearance, instances and entries in order of name with numbers
+    as numbers, and runs without a schedule after those with one.
     """
     classes: dict[str, int] = {}
-    entries: dict[str, int] = {}
 
     def key(record: Record) -> tuple[object, ...]:
-        pieces = re.findall(r"(\D*)(\d*)", record.instance)
         return (
             classes.setdefault(record.instance_class, len(classes)),
-            [(text, int(digits or 0)) for text, digits in pieces],
+            _natural(record.instance),
             record.seed,
-            entries.setdefault(record.entry, len(entries)),
-            record.budget.get("time_limit_s", 0.0),
-            record.key,
+            record.upper is None,
+            _natural(record.entry),
+            _natural(record.key),
         )
 
     return key
+
+
+def _natural(text: str) -> list[tuple[str, int]]:
+    return [(part, int(digits or 0)) for part, digits in re.findall(r"(\D*)(\d*)", text)]
 
 
 def _entries_with_several_budgets(records: Iterable[Record]) -> set[str]:

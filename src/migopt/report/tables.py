@@ -61,6 +61,11 @@ def percent(value: float | None) -> str:
     return DASH if value is None else _unsigned_zero(f"{100 * value:.2f}") + " %"
 
 
+def seconds(value: float | None) -> str:
+    """Format a wall time in seconds, to the millisecond below one second."""
+    return DASH if value is None else f"{value:.{3 if value < 1 else 2 if value < 100 else 0}f}"
+
+
 def _unsigned_zero(text: str) -> str:
     return text.removeprefix("-") if not text.strip("-0.,") else text
 
@@ -150,7 +155,7 @@ def _means_cells(means: EntryMeans) -> tuple[str, ...]:
         number(means.lower),
         percent(means.gap),
         percent(means.active_gap),
-        f"{means.wall_s:.2f}",
+        seconds(means.wall_s),
     )
 
 
@@ -199,7 +204,7 @@ def _run_cells(row: Row, several: bool, narrower: bool) -> tuple[str, ...]:
     cells = [record.instance, row.entry]
     cells += [number(record.upper), number(row.lower), row.lower_by]
     cells += [percent(row.gap), percent(row.active_gap)]
-    cells += [DASH if record.wall_s is None else f"{record.wall_s:.2f}", outcome_text(record)]
+    cells += [seconds(record.wall_s), outcome_text(record)]
     if several:
         cells.insert(1, str(record.seed))
     if narrower:

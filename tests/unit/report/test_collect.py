@@ -108,6 +108,13 @@ def test_a_bound_above_a_cost_is_a_contradiction() -> None:
     assert tight.gap == pytest.approx(0, abs=1e-9)
 
 
+def test_an_idle_day_above_a_weak_bound() -> None:
+    """Cost equal to the constant and a bound below it: gap 1/2, and no active gap, not a crash."""
+    found = collect([make_record("rule", upper=1.0), make_record("b", lower=0.5, claims="bound")])
+    rule = found.groups[0].of("rule")[0]
+    assert (rule.gap, rule.active_gap) == (0.5, None)
+
+
 def test_failed_and_skipped_runs_are_kept_apart() -> None:
     """They enter no mean and are listed with their reasons."""
     found = collect(
@@ -149,18 +156,20 @@ def test_provenance_lists_what_is_mixed() -> None:
     assert seeds_text({1, 2, 3, 7, 9, 10}) == "1-3, 7, 9-10"
 
 
-def test_rows_are_in_the_order_of_the_suite() -> None:
-    """Whatever ended first, instances come by name with numbers as numbers, then seed, then entry."""
+def test_rows_are_in_an_order_that_means_something() -> None:
+    """Whatever ended first: instances and entries by name, numbers as numbers, bounds last."""
     made = [
-        make_record("b", 2, upper=1.0, instance="case-10"),
-        make_record("a", 2, upper=1.0, instance="case-10"),
-        make_record("a", 10, upper=1.0, instance="case-9"),
-        make_record("b", 9, upper=1.0, instance="case-9"),
+        make_record("static:10", 2, upper=1.0, instance="case-10"),
+        make_record("a_bound", 2, lower=0.5, instance="case-10"),
+        make_record("static:9", 2, upper=1.0, instance="case-10"),
+        make_record("static:9", 10, upper=1.0, instance="case-9"),
+        make_record("static:9", 9, upper=1.0, instance="case-9"),
     ]
     rows = collect(made).groups[0].rows
     assert [(row.unit, row.entry) for row in rows] == [
-        (("case-9", 9), "b"),
-        (("case-9", 10), "a"),
-        (("case-10", 2), "b"),
-        (("case-10", 2), "a"),
+        (("case-9", 9), "static:9"),
+        (("case-9", 10), "static:9"),
+        (("case-10", 2), "static:9"),
+        (("case-10", 2), "static:10"),
+        (("case-10", 2), "a_bound"),
     ]

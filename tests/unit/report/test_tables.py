@@ -80,7 +80,7 @@ def test_run_table_columns_follow_the_data() -> None:
     ).groups[0]
     table = run_table(rich)
     assert "seed" in table.heads
-    assert table.rows[1][-1] == "3.5000 (no preemption)"
+    assert table.rows[0][-1] == "3.5000 (no preemption)"
     short = run_table(rich, limit=1)
     assert len(short.rows) == 1
     assert short.note == "The first 1 of 3 runs; all are in results.csv."
