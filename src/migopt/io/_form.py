@@ -31,11 +31,11 @@ def parse(model: type[M], document: Any, file_format: str) -> M:
     if not isinstance(document, dict):
         raise InputError(f"must be a JSON object, not {shown(document)}")
     _check_header(document, file_format)
-    check_free_form(document.get("origin"), "origin")
+    check_free_form(document.get("origin"), ("origin",))
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        raise _one_error(model, error) from None
+        raise _one_error(model, error, document) from None
 
 
 def _check_header(document: dict[str, Any], file_format: str) -> None:
@@ -43,7 +43,7 @@ def _check_header(document: dict[str, Any], file_format: str) -> None:
     found = document.get("format")
     others = {schema.INSTANCE_FORMAT: "an instance", schema.SCHEDULE_FORMAT: "a schedule"}
     expected = others.pop(file_format)
-    if found in others:
+    if isinstance(found, str) and found in others:
         raise InputError(f"this is {others[found]} file, not {expected} file", where="format")
     if found != file_format:
         is_or = "is missing; it must be" if "format" not in document else "must be"
@@ -61,18 +61,24 @@ def _check_header(document: dict[str, Any], file_format: str) -> None:
         raise InputError(message, where="kind")
 
 
-def _one_error(model: type[BaseModel], error: ValidationError) -> InputError:
+def _one_error(model: type[BaseModel], error: ValidationError, document: Any) -> InputError:
     faults = error.errors(include_url=False, include_context=True)
+    if any(fault["type"] == "string_unicode" for fault in faults):
+        # A key that is no text has no place in pydantic's report.
+        check_free_form(document)
     first = faults[0]
     if first["type"] == "missing":
         # A misspelt key makes two faults, and the misspelling is the one to show.
         siblings = (f for f in faults if f["loc"][:-1] == first["loc"][:-1])
         first = next((f for f in siblings if f["type"] == "extra_forbidden"), first)
-    place = [part for part in first["loc"] if not _is_mark(part)]
-    if first["type"] == "extra_forbidden":
+    *steps, last = first["loc"]
+    unknown = first["type"] == "extra_forbidden"
+    place = [part for part in steps if not _is_mark(part)]
+    place += [last] if unknown or not _is_mark(last) else []
+    if unknown:
         message = _unknown_key(str(place[-1]), _keys(_model_at(model, place[:-1])))
     else:
-        message = _message(first)
+        message = _message(first, str(place[-1]) if place else "")
     return InputError(message, where=path_of(place))
 
 
@@ -81,7 +87,7 @@ def _is_mark(part: str | int) -> bool:
     return part in ("<name>", "<table>", "<list>", "[key]")
 
 
-def _message(fault: Any) -> str:
+def _message(fault: Any, name: str) -> str:
     context, value, kind = fault.get("ctx", {}), fault["input"], fault["type"]
     if kind == "missing":
         return "is missing"
@@ -90,6 +96,8 @@ def _message(fault: Any) -> str:
     if kind == "literal_error":
         allowed = context["expected"].replace("'", '"')
         return f"must be {allowed}, not {shown(value)}"
+    if kind == "string_type" and name == "weight_a":
+        return f"{_PATTERNS[schema.FRACTION]}, in quotes, not {shown(value)}"
     if kind == "string_pattern_mismatch":
         return f"{_PATTERNS[context['pattern']]}, not {shown(value)}"
     if kind == "one_of":

@@ -13,9 +13,9 @@ from migopt.io.limits import shown
 MAX_DEPTH = 50
 
 
-def check_free_form(value: Any, where: str) -> None:
+def check_free_form(value: Any, place: tuple[str | int, ...] = ()) -> None:
     """Raise InputError, with the place, for what JSON or UTF-8 cannot hold."""
-    todo: list[tuple[Any, tuple[Any, ...]]] = [(value, (where,))]
+    todo: list[tuple[Any, tuple[Any, ...]]] = [(value, place)]
     while todo:
         value, place = todo.pop()
         if len(place) > MAX_DEPTH:
@@ -34,7 +34,7 @@ def check_free_form(value: Any, where: str) -> None:
 
 def _check_leaf(value: Any, place: tuple[Any, ...]) -> None:
     if isinstance(value, float) and not math.isfinite(value):
-        raise InputError(f"must be a finite number, not {value}", where=path_of(place))
+        raise InputError(f"must be a finite number, not {shown(value)}", where=path_of(place))
     if isinstance(value, str) and not is_text(value):
         raise InputError("must be text without half surrogate pairs", where=path_of(place))
     if value is not None and not isinstance(value, bool | int | float | str):

@@ -153,7 +153,7 @@ def document_of(instance: Instance) -> dict[str, Any]:
     GPU model is not the table of its key.
     """
     validate_instance(instance)
-    check_free_form(dict(instance.origin), "origin")
+    check_free_form(dict(instance.origin), ("origin",))
     for index, model in enumerate(instance.gpus):
         with placed(f"gpus[{index}]"):
             table = load_gpu(model.key)

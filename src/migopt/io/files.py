@@ -103,7 +103,7 @@ def schedule_from_dict(document: Mapping[str, Any], instance: Instance) -> Sched
 
 def schedule_to_dict(schedule: Schedule, instance: Instance) -> dict[str, Any]:
     """Return the content of a schedule file; raises InputError for an origin that is no JSON."""
-    check_free_form(dict(schedule.origin), "origin")
+    check_free_form(dict(schedule.origin), ("origin",))
     return {
         "format": schema.SCHEDULE_FORMAT,
         "version": schema.VERSION,

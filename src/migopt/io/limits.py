@@ -57,6 +57,9 @@ def shown(value: object) -> str:
         return "a list"
     if isinstance(value, int) and abs(value) >= 10**30:
         return "a number of more than 30 digits"
+    if isinstance(value, float):
+        value = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(repr(value), value)
+        return str(value)
     text = f'"{value}"' if isinstance(value, str) else str(value)
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= 60 else text[:57] + "…"
