@@ -11,10 +11,13 @@ from migopt.report.collect import Group, Row
 from migopt.report.statistics import Ranked
 from migopt.report.summary import mean
 from migopt.report.svg import Picture
+from migopt.report.tables import number
 
 _ROW = 0.27
 _FRAME = 0.95
 _FEWEST_FOR_BOX = 5
+#: A value this many times the median is drawn beyond the frame.
+_OUTLIER = 3.0
 #: Entries per figure; more rows than this cannot be read.
 MOST_ENTRIES = 40
 
@@ -32,7 +35,7 @@ def ranking_picture(group: Group, name: str) -> Picture | None:
         _cost_bars(left, group, ranked)
         _differences(right, ranked)
         left.set_yticks(range(len(ranked)), [item.entry for item in ranked])
-        left.invert_yaxis()
+        left.set_ylim(len(ranked) - 0.4, -0.6)
         figure.legend(loc="outside lower left", ncols=4, fontsize=8)
         text = svg.to_svg(figure, name, title)
     best = ranked[0]
@@ -41,7 +44,8 @@ def ranking_picture(group: Group, name: str) -> Picture | None:
         f"Mean cost over {units}, from the best entry down. "
         f"Left: the parts of the cost, with the 95 % interval of its mean; the idle part is the "
         f"same for every schedule. Right: difference to {best.entry}, paired by run, with its 95 % "
-        f"interval; an interval that touches zero shows no difference. Intervals may leave the frame."
+        f"interval; an interval that touches zero shows no difference. Few runs have wide intervals, which may "
+        f"leave the frame; a bar that does carries its value, a difference an arrow."
     )
     return Picture(name, title, caption + _cut(ranking.rows), text, wide=True)
 
@@ -78,8 +82,28 @@ def _cost_bars(axes: Any, group: Group, ranked: list[Ranked]) -> None:
     if lower is not None:
         axes.axvline(lower, color=svg.INK, linestyle="--", linewidth=1, label="best lower bound")
     axes.set_xlabel("mean cost")
-    # Two or three runs can have intervals many times the means; bars must stay readable.
-    axes.set_xlim(0, 1.4 * max(*start, lower or 0.0) or 1.0)
+    top = _frame([item.mean.mean for item in ranked])
+    axes.set_xlim(0, max(1.15 * top, 1.05 * (lower or 0.0)) or 1.0)
+    for position, item in zip(positions, ranked, strict=True):
+        if item.mean.mean > axes.get_xlim()[1]:
+            axes.annotate(
+                number(item.mean.mean),
+                (1, position),
+                xycoords=("axes fraction", "data"),
+                xytext=(-4, 0),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                fontsize=8,
+                color="#000000",
+                bbox={"facecolor": svg.ORANGE, "edgecolor": "none", "pad": 1.5},
+            )
+
+
+def _frame(values: list[float]) -> float:
+    """Return the end of an axis that a few huge values do not squeeze the others on."""
+    top, middle = max(values), statistics.median(values)
+    return top if top <= _OUTLIER * middle else _OUTLIER * middle
 
 
 def _cost_parts(rows: list[Row]) -> tuple[float, float, float]:
@@ -107,10 +131,18 @@ def _differences(axes: Any, ranked: list[Ranked]) -> None:
             axes.plot((difference.low, difference.high), (position,) * 2, color=colour, linewidth=2)
         axes.plot(difference.mean, position, "o", color=colour, markersize=4.5)
     axes.axvline(0, color=svg.INK, linewidth=0.8)
-    widest = max((abs(item.to_best.mean) for item in ranked if item.to_best), default=0.0) or 1.0
+    means = [abs(item.to_best.mean) for item in ranked if item.to_best] or [0.0]
+    widest = _frame(means) or max(means) or 1.0
     axes.set_xlim(-0.4 * widest, 1.4 * widest)
+    beyond = [place for place, item in enumerate(ranked) if _mean(item) > 1.4 * widest]
+    if beyond:
+        axes.plot([1.35 * widest] * len(beyond), beyond, ">", color=svg.GREY, markersize=5)
     axes.set_xlabel(f"over {ranked[0].entry}")
     axes.tick_params(axis="y", length=0)
+
+
+def _mean(item: Ranked) -> float:
+    return item.to_best.mean if item.to_best else 0.0
 
 
 def gap_picture(group: Group, name: str) -> Picture | None:
@@ -198,7 +230,7 @@ def _busy_picture(group: Group, gpu: str, shares: dict[str, list[float]], name: 
             axes.barh(range(len(shares)), widths, left=start, color=colour, height=0.7, label=label)
             start = [sum(pair) for pair in zip(start, widths, strict=True)]
         axes.set_yticks(range(len(shares)), list(shares))
-        axes.invert_yaxis()
+        axes.set_ylim(len(shares) - 0.4, -0.6)
         axes.set_xlim(0, 100)
         axes.set_xlabel("share of GPU time, %")
         figure.legend(loc="outside lower left", ncols=levels, fontsize=8, title="busy slices")
