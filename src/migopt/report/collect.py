@@ -107,7 +107,8 @@ class Collection:
     failed, skipped : tuple of Record
         Runs without a good record, with their reasons.
     contradictions : tuple of str
-        Proven lower bounds above the cost of a checked schedule: somebody is wrong.
+        What cannot all be true: a proven lower bound above the cost of a checked schedule, or one
+        instance and seed with two contents.
     records : tuple of Record
         All of them.
     notice : str
@@ -141,7 +142,7 @@ def collect(records: Iterable[Record], notice: str = "") -> Collection:
         groups=tuple(groups),
         failed=tuple(record for record in everything if record.status is Status.FAILED),
         skipped=tuple(record for record in everything if record.status is Status.SKIPPED),
-        contradictions=tuple(_contradictions(best)),
+        contradictions=(*_mixed_instances(good), *_contradictions(best)),
         records=everything,
         notice=notice,
     )
@@ -231,6 +232,19 @@ def _group(
     ]
     full = f"{name} ({', '.join(differing)})" if differing else name
     return Group(full, name, settings, tuple(rows))
+
+
+def _mixed_instances(records: Iterable[Record]) -> Iterable[str]:
+    """Say which instances changed between runs: their costs must not be compared."""
+    digests: dict[Unit, set[str]] = {}
+    for record in records:
+        digests.setdefault((record.instance, record.seed), set()).add(record.digest)
+    for (instance, seed), seen in digests.items():
+        if len(seen) > 1:
+            yield (
+                f"{instance} (seed {seed}) was not the same instance in all runs: its digests are "
+                f"{', '.join(sorted(digest[:12] for digest in seen))}; run it in a new folder"
+            )
 
 
 def _contradictions(best: dict[str, tuple[Record | None, Record | None]]) -> Iterable[str]:

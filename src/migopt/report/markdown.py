@@ -31,7 +31,7 @@ def as_markdown_report(collection: Collection) -> str:
     if collection.notice:
         parts.append(f"**Notice.** {collection.notice}")
     if collection.contradictions:
-        parts.append("**Contradictions: a bound or a check is wrong.**")
+        parts.append("**Contradictions: these cannot all be true.**")
         parts.append("\n".join(f"- {text}" for text in collection.contradictions))
     overview = overview_table(collection)
     parts += [f"## {overview.caption}", as_markdown(overview)]

@@ -108,6 +108,15 @@ def test_a_bound_above_a_cost_is_a_contradiction() -> None:
     assert tight.gap == pytest.approx(0, abs=1e-9)
 
 
+def test_an_instance_that_changed_between_runs_is_a_contradiction() -> None:
+    """One name and seed with two digests, say after an update of its generator, is not compared."""
+    (text,) = collect(
+        [make_record("rule", upper=5.0), make_record("other", upper=4.0, digest="changed")]
+    ).contradictions
+    assert "day (seed 1) was not the same instance in all runs" in text
+    assert "changed" in text
+
+
 def test_an_idle_day_above_a_weak_bound() -> None:
     """Cost equal to the constant and a bound below it: gap 1/2, and no active gap, not a crash."""
     found = collect([make_record("rule", upper=1.0), make_record("b", lower=0.5, claims="bound")])
