@@ -16,6 +16,7 @@ from migopt.report.tables import number
 _ROW = 0.27
 _FRAME = 0.95
 _FEWEST_FOR_BOX = 5
+_MOST_POINTS = 100
 #: A value this many times the median is drawn beyond the frame.
 _OUTLIER = 3.0
 #: Entries per figure; more rows than this cannot be read.
@@ -162,9 +163,10 @@ def gap_picture(group: Group, name: str) -> Picture | None:
         for position, entry in enumerate(entries):
             values = gaps[entry]
             # A fixed spread keeps equal points apart and the figure the same at every run.
-            offsets = [0.22 * ((index * 0.618034) % 1 - 0.5) for index in range(len(values))]
-            places = [position + (offset if len(values) > 1 else 0) for offset in offsets]
-            axes.plot(values, places, "o", color=svg.BLUE, markersize=3.5, alpha=0.75, mew=0)
+            points = _thinned(values)
+            offsets = [0.22 * ((index * 0.618034) % 1 - 0.5) for index in range(len(points))]
+            places = [position + (offset if len(points) > 1 else 0) for offset in offsets]
+            axes.plot(points, places, "o", color=svg.BLUE, markersize=3.5, alpha=0.75, mew=0)
             if len(values) >= _FEWEST_FOR_BOX:
                 _box(axes, position, values)
         axes.set_yticks(range(len(entries)), entries)
@@ -173,12 +175,22 @@ def gap_picture(group: Group, name: str) -> Picture | None:
         axes.set_xlabel("active gap, %")
         text = svg.to_svg(figure, name, title)
     caption = (
-        "One point per run; smallest median first. The box spans the middle half and its line is "
+        f"One point per run ({_MOST_POINTS} evenly over the sorted runs where there are more); "
+        "smallest median first. The box spans the middle half and its line is "
         "the median (from five runs on). Active gap: how far a cost can be above the optimum, in % "
         "of it, with the cost of an idle machine taken out of both. For an entry without schedules "
         "it is how far its bound is below the best cost."
     )
     return Picture(name, title, caption + _cut(order), text)
+
+
+def _thinned(values: list[float]) -> list[float]:
+    """Return at most so many of the values, evenly over their ranks, both ends among them."""
+    if len(values) <= _MOST_POINTS:
+        return values
+    ordered = sorted(values)
+    last = len(ordered) - 1
+    return [ordered[round(index * last / (_MOST_POINTS - 1))] for index in range(_MOST_POINTS)]
 
 
 def _box(axes: Any, position: int, values: list[float]) -> None:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,7 +16,13 @@ from factories import P_43, P_223, make_instance, make_job
 from migopt.model import OFF_PARTITION, Placement, Reconfiguration, Schedule, Segment
 from migopt.records import Record, RecordWriter, Status
 from migopt.report.collect import Collection, collect
-from migopt.report.figures import MOST_ENTRIES, busy_level_pictures, gap_picture, ranking_picture
+from migopt.report.figures import (
+    MOST_ENTRIES,
+    _thinned,
+    busy_level_pictures,
+    gap_picture,
+    ranking_picture,
+)
 from migopt.report.gantt import gantt_picture
 from migopt.report.html import as_html
 from migopt.report.markdown import as_markdown_report
@@ -197,6 +204,15 @@ def test_long_rankings_are_cut_and_say_so() -> None:
     assert "rule39" in picture.svg
     assert "rule40" not in picture.svg
     assert f"The {45 - MOST_ENTRIES} entries below are in the table only." in picture.caption
+
+
+def test_many_runs_are_thinned_evenly() -> None:
+    """Beyond a hundred points the picture keeps smallest, largest and an even sample between."""
+    assert _thinned([3.0, 1.0, 2.0]) == [3.0, 1.0, 2.0]
+    points = _thinned([float(value) for value in range(1000, 0, -1)])
+    assert len(points) == 100
+    assert (points[0], points[-1]) == (1.0, 1000.0)
+    assert all(9 <= after - before <= 12 for before, after in pairwise(points))
 
 
 def test_groups_without_numbers_have_no_picture() -> None:
