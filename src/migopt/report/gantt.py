@@ -58,8 +58,9 @@ def _caption(instance: Instance, schedule: Schedule, until: int) -> str:
     late = sum(
         end > instance.job_by_id[job].due_ms for job, end in schedule.completions_ms().items()
     )
+    jobs, changes = len(instance.jobs), len(schedule.reconfigurations)
     parts = [
-        f"{len(instance.jobs)} jobs, {late} late, {len(schedule.reconfigurations)} repartitions. "
+        f"{jobs} job{'s' * (jobs != 1)}, {late} late, {changes} repartition{'s' * (changes != 1)}. "
         "Height: memory units of the GPU; a frame is a slice of the partition in force, blue a "
         "part of a job that ends on time, orange of one that ends late, a hatched band a "
         "repartition. Below: busy compute slices, and power."

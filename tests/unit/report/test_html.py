@@ -174,7 +174,7 @@ def test_report_is_the_same_on_every_run(tmp_path: Path) -> None:
 def test_schedule_picture_shows_slices_repartition_and_labels() -> None:
     """Jobs carry their numbers, the caption counts late jobs and repartitions."""
     picture = schedule_picture()
-    assert picture.caption.startswith("2 jobs, 1 late, 1 repartitions.")
+    assert picture.caption.startswith("2 jobs, 1 late, 1 repartition.")
     root = ElementTree.fromstring(picture.svg)
     texts = [element.text for element in root.iter(f"{SVG}text")]
     assert texts.count("0") >= 2
