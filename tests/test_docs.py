@@ -104,6 +104,8 @@ def unexcused(block: Block) -> str | None:
         return f"{block.place}: 'not run' gives no reason"
     if block.language == "text" and block.directive not in ("not run", "file"):
         return f"{block.place}: a text block that is no block's output"
+    if block.expected is not None and not set(block.expected) - set("… \n"):
+        return f"{block.place}: an output that anything matches"
     if not block.language:
         return f"{block.place}: a block without a language"
     return None
@@ -205,6 +207,7 @@ def test_first_screen_of_the_readme() -> None:
         ("```sh\necho a\n```\n```text\nb\n```", "instead of"),
         ("```text\nfrom nowhere\n```", "no block's output"),
         ("<!-- not run: -->\n```python\n1 / 0\n```", "no reason"),
+        ("```sh\necho a\n```\n```text\n…\n```", "anything matches"),
         ("```\nwhat\n```", "without a language"),
         ("1. a list\n   ```python\n   1 / 0\n   ```", "division by zero"),
     ],

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from factories import make_instance
 from migopt.errors import MissingExtraError
 from migopt.registry import read_entry, resolve
 
@@ -65,10 +64,11 @@ def test_command_line_says_it_in_one_line(tmp_path: Path) -> None:
     """``migopt solve`` with such an entry prints one error line and exits with 2."""
     from migopt.cli import cli
     from migopt.io import write_instance
+    from migopt.testing.cases import small_instance
 
-    write_instance(make_instance(), tmp_path / "empty.json")
+    write_instance(small_instance(1, jobs=1), tmp_path / "small.json")
     path = entry_file(tmp_path, "no-such-package")
-    done = CliRunner().invoke(cli, ["solve", str(tmp_path / "empty.json"), "--solver", str(path)])
+    done = CliRunner().invoke(cli, ["solve", str(tmp_path / "small.json"), "--solver", str(path)])
     assert done.exit_code == 2
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("error: solver needy needs no-such-package>=1")
