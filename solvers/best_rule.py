@@ -3,6 +3,11 @@
 When to use: as a starting schedule for exact solvers, or when nothing better is at hand.
 """
 
+from __future__ import annotations
+
+from migopt.model import Instance
+from migopt.results import Budget, Solver, SolveResult
+
 REQUIRES = ()
 PARAMETERS = {}
 CLAIMS = "heuristic"
@@ -10,12 +15,12 @@ CLAIMS = "heuristic"
 RULES = ("edf_fs", "edf_ss", "edf_ss_restricted", "llf", "lalf", "sjf")
 
 
-def applies(instance):
+def applies(instance: Instance) -> str | None:
     """Return None: policies run on every instance of kind ``schedule``."""
     return None if instance.kind == "schedule" else f"kind {instance.kind} is not covered"
 
 
-def make():
+def make() -> Solver:
     """Return a solver that simulates each rule with its best fixed partition, and without MIG."""
     return BestRule()
 
@@ -23,13 +28,13 @@ def make():
 class BestRule:
     """Simulates policies and keeps the schedule of least cost."""
 
-    def solve(self, instance, budget):
+    def solve(self, instance: Instance, budget: Budget) -> SolveResult:
         """Return the cheapest schedule found; the budget's time is looked at between policies."""
         import time
 
         from migopt.metrics import measure
         from migopt.registry import resolve
-        from migopt.results import Outcome, SolveResult, StopReason
+        from migopt.results import Outcome, StopReason
 
         start = time.perf_counter()
         policies = [f"{rule}+best_fixed" for rule in RULES]

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import heapq
 from fractions import Fraction
-from itertools import pairwise
 
 from migopt.bounds.base import BoundValue, parts_to_value
 from migopt.model import OFF_PROFILE, GpuModel, Instance, Job
@@ -126,14 +125,15 @@ def srpt_completions(jobs: list[tuple[int, Fraction]]) -> list[Fraction]:
     waiting: list[Fraction] = []
     completions = []
     now = Fraction(0)
-    for (release, length), (following, _) in pairwise([*arrivals, (None, None)]):
+    for (release, length), following in zip(arrivals, [*arrivals[1:], None], strict=True):
         now = max(now, Fraction(release))
         heapq.heappush(waiting, length)
-        while waiting and (following is None or now < following):
+        until = None if following is None else Fraction(following[0])
+        while waiting and (until is None or now < until):
             shortest = heapq.heappop(waiting)
-            if following is not None and now + shortest > following:
-                heapq.heappush(waiting, shortest - (following - now))
-                now = Fraction(following)
+            if until is not None and now + shortest > until:
+                heapq.heappush(waiting, shortest - (until - now))
+                now = until
             else:
                 now += shortest
                 completions.append(now)
