@@ -255,7 +255,7 @@ def _job_entry(job: Job, table: str) -> dict[str, Any]:
         "rates": table,
     }
     # What is as usual is left out: a day of a cluster has many jobs.
-    usual = {"weight": 1, "memory_bytes": 0, "preemptible": True}
+    usual: dict[str, Any] = {"weight": 1, "memory_bytes": 0, "preemptible": True}
     usual |= {"kind": "", "elasticity": "", "name": ""}
     return entry | {
         key: value for key, default in usual.items() if (value := getattr(job, key)) != default

@@ -261,8 +261,8 @@ def _check_totals(instance: Instance, jobs: Sequence[Job], fits: _Fits) -> None:
     """Refuse an instance whose energy or tardiness may not fit in 64 bits.
 
     The yardstick is a plain schedule: after the last release each GPU runs one job at a time on
-    its slowest slice, jobs shared out over the GPUs of that model. By Graham's argument it ends no
-    later than the mean load plus the longest job.
+    its slowest slice, and never idles while one waits for its model. On m GPUs that takes at most
+    load / m + (1 - 1/m) longest job (Graham, 1969, for list scheduling).
     """
     load: dict[str, int] = {model.key: 0 for model in instance.gpu_models}
     longest = dict(load)
@@ -278,7 +278,7 @@ def _check_totals(instance: Instance, jobs: Sequence[Job], fits: _Fits) -> None:
             raise InputError(message, where=f"jobs[{index}].work")
     counts = {key: sum(model.key == key for model in instance.gpus) for key in load}
     end = max((job.release_ms for job in jobs), default=0)
-    end += max(ceil_div(load[key], counts[key]) + longest[key] for key in load)
+    end += max(ceil_div(load[key] + (counts[key] - 1) * longest[key], counts[key]) for key in load)
     tardiness = sum(job.weight * max(0, end - job.due_ms) for job in jobs)
     if end > limits.MAX_TOTAL:
         message = f"the last job may end at {end} ms: more than 64 bits hold"
