@@ -183,9 +183,9 @@ def show_versions() -> dict[str, str]:
 def _instance(instance: Instance | str | Path) -> Instance:
     if isinstance(instance, Instance):
         return instance
-    from migopt.io import read_instance
+    from migopt.io import load
 
-    return read_instance(instance)
+    return load(instance)
 
 
 def _answer(instance: Instance, name: str, result: SolveResult, wall_s: float) -> Answer:
