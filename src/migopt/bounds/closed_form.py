@@ -125,7 +125,7 @@ def srpt_completions(jobs: list[tuple[int, Fraction]]) -> list[Fraction]:
     waiting: list[Fraction] = []
     completions = []
     now = Fraction(0)
-    for (release, length), following in zip(arrivals, [*arrivals[1:], None], strict=True):
+    for (release, length), following in zip(arrivals, [*arrivals[1:], None], strict=False):
         now = max(now, Fraction(release))
         heapq.heappush(waiting, length)
         until = None if following is None else Fraction(following[0])
