@@ -33,7 +33,7 @@ def power_profile(instance: Instance, schedule: Schedule) -> list[Steps | None]:
     require_known(instance, schedule)
     profiles: list[Steps | None] = []
     for model, states in zip(instance.gpus, all_states(instance, schedule), strict=True):
-        powers = [_power_mw(instance, model, level, off) for _, level, off in states]
+        powers = [power_mw(instance, model, level, off) for _, level, off in states]
         known = [power for power in powers if power is not None]
         times = [time for time, _, _ in states]
         profiles.append(list(zip(times, known, strict=True)) if len(known) == len(powers) else None)
@@ -102,7 +102,7 @@ def busy_level_ms(instance: Instance, states: list[States], window: int) -> Froz
     return FrozenMap({key: tuple(row) for key, row in levels.items()})
 
 
-def _power_mw(instance: Instance, model: GpuModel, level: int, off: bool) -> int | None:
+def power_mw(instance: Instance, model: GpuModel, level: int, off: bool) -> int | None:
     """Return the power of one GPU, None where the instance has no figure and energy no weight."""
     curve = instance.power.get(model.key)
     if curve is None:
@@ -135,14 +135,14 @@ def energy(instance: Instance, states: list[States]) -> dict[str, Any]:
     total = idle = 0
     known = True
     for model, gpu_states in zip(instance.gpus, states, strict=True):
-        idle_mw = _power_mw(instance, model, 0, False)
+        idle_mw = power_mw(instance, model, 0, False)
         if idle_mw is None:
             known = False
             continue
         total += instance.horizon_ms * idle_mw
         first, last = gpu_states[0][0], gpu_states[-1][0]
         for duration, level, off in _spans(gpu_states, first, last):
-            power = _power_mw(instance, model, level, off)
+            power = power_mw(instance, model, level, off)
             if power is None:
                 known = False
             else:

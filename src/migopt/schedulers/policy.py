@@ -16,8 +16,10 @@ from types import ModuleType
 from typing import Any
 
 from migopt.errors import InputError, UnknownNameError
+from migopt.metrics import Metrics
 from migopt.model import Instance, Schedule
-from migopt.sim import Dispatcher, Partitioner, simulate
+from migopt.schedulers.play import Engine, play, score
+from migopt.sim import Dispatcher, Partitioner
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,18 @@ class Policy:
         fixed: Partitioner = rule
         return fixed
 
-    def run(self, instance: Instance, *, seed: int = 0) -> Schedule:
-        """Simulate the policy; raises PolicyError or InfeasiblePartitionError as ``simulate`` does."""
-        return simulate(
-            instance, self.dispatcher(), self.partitioner(instance, seed=seed), seed=seed
-        )
+    def run(self, instance: Instance, *, seed: int = 0, engine: Engine = "auto") -> Schedule:
+        """Simulate the policy; raises PolicyError or InfeasiblePartitionError as ``simulate`` does.
+
+        ``engine``: ``auto``, ``compiled`` or ``reference``; the schedule is the same.
+        """
+        partitioner = self.partitioner(instance, seed=seed)
+        return play(instance, self.dispatcher(), partitioner, seed=seed, engine=engine)
+
+    def score(self, instance: Instance, *, seed: int = 0, engine: Engine = "auto") -> Metrics:
+        """Simulate the policy for its figures alone; faster than to measure its schedule."""
+        partitioner = self.partitioner(instance, seed=seed)
+        return score(instance, self.dispatcher(), partitioner, seed=seed, engine=engine)
 
 
 def _rules(package: str) -> list[str]:

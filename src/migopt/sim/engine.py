@@ -11,7 +11,7 @@ from migopt.model import Instance, Partition, Reconfiguration, Schedule, Segment
 from migopt.sim.protocols import DispatchDecision, Dispatcher, PartitionDecision, Partitioner
 from migopt.sim.state import Cause, SimState
 
-#: Event instants in a row at which jobs wait and nothing runs, arrives, or ends, before a run counts as stuck.
+#: Event instants in a row without arrival, completion or any work done, before a run counts as stuck.
 STUCK_INSTANTS = 10_000
 
 
@@ -241,10 +241,7 @@ class Simulator:
         state = self.state
         place = state.running[job]
         self._close_segment(job)
-        state.left[job], state.overhead_left_ms[job] = (
-            state.work_left(job),
-            state.overhead_ms(job, place),
-        )
+        state.left[job] = state.work_left(job)
         del state.running[job]
         place.job = None
         state.waiting.add(job)
@@ -255,6 +252,7 @@ class Simulator:
         if state.now_ms > since:
             state.started[job] = True
             state.stopped_at[job] = (state.now_ms, place.gpu, place.placement)
+            state.stopped_overhead_ms[job] = state.overhead_ms(job, place)
             self._segments.append(
                 Segment(since, state.now_ms, place.gpu, place.placement, self.instance.jobs[job].id)
             )
@@ -275,8 +273,14 @@ class Simulator:
     def _watch_for_standstill(self) -> None:
         state = self.state
         happened = state.cause & (Cause.COMPLETION | Cause.ARRIVAL)
-        waits_for_more = state.running or self._next_arrival < len(self._arrivals)
-        self._quiet_instants = 0 if happened or waits_for_more else self._quiet_instants + 1
+        waits_for_more = self._next_arrival < len(self._arrivals)
+        # A job that only ever serves its resume overhead gets nowhere.
+        works = any(
+            state.now_ms - state.run_since_ms[job] > state.overhead_left_ms[job]
+            for job in state.running
+        )
+        quiet = not (happened or waits_for_more or works)
+        self._quiet_instants = self._quiet_instants + 1 if quiet else 0
         if self._quiet_instants > STUCK_INSTANTS:
             raise self._stuck()
         if self._instants_now > STUCK_INSTANTS:
@@ -285,10 +289,11 @@ class Simulator:
             )
 
     def _stuck(self) -> InfeasiblePartitionError:
-        job = self.instance.jobs[min(self.state.waiting)]
+        job = self.instance.jobs[min(self.state.waiting or self.state.running)]
         kept = "; ".join(
             f"GPU {gpu}: {partition}" for gpu, partition in enumerate(self.state.partitions)
         )
         return InfeasiblePartitionError(
-            f"job {job.id} waits and can never run under the partitions kept ({kept})", job.id
+            f"job {job.id} waits and can never run to its end under the partitions kept ({kept})",
+            job.id,
         )

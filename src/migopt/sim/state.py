@@ -88,7 +88,9 @@ class SimState:
         self.overhead_left_ms = [0] * count
         self.run_since_ms = [0] * count
         self.started = [False] * count
+        # Where and when its last segment ended, and what of the overhead was then still to be served.
         self.stopped_at: list[tuple[int, int, Placement] | None] = [None] * count
+        self.stopped_overhead_ms = [0] * count
         self._rates: dict[tuple[int, str, str], int] = {}
 
     # --- what rules ask ---------------------------------------------------------------------
@@ -105,15 +107,20 @@ class SimState:
 
     def overhead_ms(self, job: int, place: Slice) -> int:
         """Return the resume overhead still to be served if the job runs on ``place`` from now on."""
-        if self.running.get(job) is place:
-            served = self.now_ms - self.run_since_ms[job]
+        current = self.running.get(job)
+        served = 0 if current is None else self.now_ms - self.run_since_ms[job]
+        if current is place:
             return max(0, self.overhead_left_ms[job] - served)
+        preemption = self.instance.preemption
+        full = preemption.resume_overhead_ms if preemption.mode == "cost" else 0
+        if served > 0:
+            return full
+        # A job that began at this very tick is as if it had not begun.
         if not self.started[job]:
             return 0
         if self.stopped_at[job] == (self.now_ms, place.gpu, place.placement):
-            return self.overhead_left_ms[job]
-        preemption = self.instance.preemption
-        return preemption.resume_overhead_ms if preemption.mode == "cost" else 0
+            return self.stopped_overhead_ms[job]
+        return full
 
     def work_left(self, job: int) -> int:
         """Return the work the job has left now."""

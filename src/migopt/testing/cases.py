@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 from migopt.gpus import default_power, load_gpu
-from migopt.model import FrozenMap, Instance, Job, Preemption, Repartition
+from migopt.model import FrozenMap, Instance, Job, PowerCurve, Preemption, Repartition
 from migopt.placement import build_catalogue
 from migopt.units import FULL_RATE, MS_PER_MINUTE
 
@@ -109,3 +110,66 @@ def conformance_cases() -> Iterator[Instance]:
     yield small_instance(103, jobs=5, gpu="A30-24GB", catalogue="maximal", mode="none")
     yield small_instance(104, jobs=0)
     yield small_instance(105, jobs=6, unit_ms=3, tau_ms=5)
+
+
+#: Figures for tests; those of the A30 are invented.
+_POWER = FrozenMap(
+    {
+        "A100-40GB": default_power("A100-40GB"),
+        "A30-24GB": PowerCurve((30_000, 65_000, 95_000, 120_000, 118_000), 140_000, "invented"),
+    }
+)
+
+
+def random_instance(seed: int) -> Instance:
+    """Return a random small instance of any kind: modes, scopes, tau from 0, MIG off, mixed GPUs, tiny times.
+
+    Times of a few milliseconds make many things happen at once.
+    """
+    draw = random.Random(f"random instance {seed}")
+    key, catalogue = draw.choice(
+        (("A100-40GB", "paper-12"), ("A100-40GB", "paper-17"), ("A30-24GB", "maximal"))
+    )
+    unit_ms = draw.choice((2, 3, 7, MS_PER_MINUTE))
+    base = small_instance(
+        seed,
+        jobs=draw.choice((0, 1, 3, 5, 8, 14, 25)),
+        gpus=draw.choice((1, 1, 1, 2, 3)),
+        mode=draw.choice(MODES),
+        scope=draw.choice(SCOPES),
+        tau_ms=draw.choice((0, 1, 2, unit_ms, 5 * unit_ms)),
+        mig_off=draw.random() < 0.3,
+        gpu=key,
+        catalogue=catalogue,
+        unit_ms=unit_ms,
+    )
+    if draw.random() < 0.3:
+        base = _with_other_gpu(base, draw)
+    base = base.replace(power=_POWER, weight_a=Fraction(1, 100_000))
+    if draw.random() < 0.3:
+        base = base.replace(weight_a=draw.choice((Fraction(0), Fraction(1, 2), Fraction(7, 3))))
+    if base.preemption.mode == "cost" and draw.random() < 0.5:
+        base = base.replace(preemption=Preemption("cost", draw.choice((1, 2, unit_ms))))
+    return base
+
+
+def _with_other_gpu(base: Instance, draw: random.Random) -> Instance:
+    """Add a GPU of the other model; jobs get rates there, some of them none."""
+    key, catalogue = (
+        ("A30-24GB", "maximal") if base.gpus[0].key == "A100-40GB" else ("A100-40GB", "paper-12")
+    )
+    model = load_gpu(key)
+    tables = _rate_tables(model)
+    jobs = []
+    for job in base.jobs:
+        if draw.random() < 0.85:
+            both = FrozenMap({**job.rates, **draw.choice(tables)})
+            job = replace(job, rates=both)
+        jobs.append(job)
+    gpus = [*base.gpus, model]
+    draw.shuffle(gpus)
+    return base.replace(
+        gpus=tuple(gpus),
+        jobs=tuple(jobs),
+        catalogues=FrozenMap({**base.catalogues, key: build_catalogue(catalogue, model)}),
+    )

@@ -8,6 +8,7 @@ from migopt.errors import InputError
 from migopt.schedulers._arguments import whole_number
 from migopt.schedulers.dispatch._plan import Plan
 from migopt.sim import DispatchDecision, SimState
+from migopt.sim.rules import ALL_ACTIVE, FASTEST, CompiledRule
 
 #: A waiting job whose laxity falls to this asks for an extra decision (1 min).
 THRESHOLD_MS = 60_000
@@ -23,8 +24,13 @@ class LeastLaxityFirst:
     """
 
     def __init__(
-        self, remaining_ms: Callable[[SimState, int], int | None], threshold_ms: int, max_stops: int
+        self,
+        remaining_ms: Callable[[SimState, int], int | None],
+        order: int,
+        threshold_ms: int,
+        max_stops: int,
     ) -> None:
+        self.compiled = CompiledRule(ALL_ACTIVE, order, FASTEST, threshold_ms, max_stops)
         self.remaining_ms = remaining_ms
         self.threshold_ms = threshold_ms
         self.max_stops = max_stops

@@ -40,6 +40,10 @@ class Plan:
         """Return the positions of slices without a planned job, smaller slices first."""
         return [position for position in range(len(self.state.slices)) if position not in self.runs]
 
+    def jobs_on(self, gpu: int) -> list[int]:
+        """Return the positions of a GPU's slices with a planned job."""
+        return [position for position in self.runs if self.state.slices[position].gpu == gpu]
+
     def timed(self, job: int, positions: Iterable[int]) -> list[tuple[int, int]]:
         """Return (remaining_ms, position) for the slices on which the job fits, in the given order."""
         timed = ((self.state.remaining_ms(job, self.state.slices[p]), p) for p in positions)

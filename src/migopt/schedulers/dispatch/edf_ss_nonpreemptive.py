@@ -5,6 +5,7 @@ from __future__ import annotations
 from migopt.schedulers._arguments import no_argument
 from migopt.schedulers.dispatch._in_order import InOrder
 from migopt.schedulers.dispatch._plan import Plan
+from migopt.sim.rules import ORDER_DUE, SLOWEST_ON_TIME
 
 
 def _put(plan: Plan, job: int) -> bool:
@@ -14,4 +15,4 @@ def _put(plan: Plan, job: int) -> bool:
 def make(argument: str = "") -> InOrder:
     """Return the rule; it takes no argument."""
     no_argument("edf_ss_nonpreemptive", argument)
-    return InOrder(lambda state, job: state.due_key(job), _put)
+    return InOrder(lambda state, job: state.due_key(job), _put, ORDER_DUE, SLOWEST_ON_TIME)

@@ -7,6 +7,7 @@ import heapq
 from migopt.schedulers._arguments import no_argument
 from migopt.schedulers.dispatch._plan import Plan
 from migopt.sim import DispatchDecision, SimState
+from migopt.sim.rules import ORDER_DUE, RESTRICTED, SLOWEST_ON_TIME, CompiledRule
 
 
 class EdfSsRestricted:
@@ -16,6 +17,8 @@ class EdfSsRestricted:
     on time and whose job has a later due date: that job is stopped and re-enters the pass;
     (iii) else the fastest idle slice; (iv) else it waits.
     """
+
+    compiled = CompiledRule(RESTRICTED, ORDER_DUE, SLOWEST_ON_TIME)
 
     def dispatch(self, state: SimState) -> DispatchDecision:
         """Return who runs where from now on."""

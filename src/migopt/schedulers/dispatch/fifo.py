@@ -5,6 +5,7 @@ from __future__ import annotations
 from migopt.schedulers._arguments import no_argument
 from migopt.schedulers.dispatch._in_order import InOrder
 from migopt.schedulers.dispatch._plan import Plan
+from migopt.sim.rules import FASTEST, ORDER_RELEASE
 
 
 def make(argument: str = "") -> InOrder:
@@ -13,4 +14,6 @@ def make(argument: str = "") -> InOrder:
     return InOrder(
         lambda state, job: (state.instance.jobs[job].release_ms, state.due_key(job)),
         Plan.put_fastest,
+        ORDER_RELEASE,
+        FASTEST,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from migopt.schedulers.dispatch._laxity import LeastLaxityFirst, settings
 from migopt.sim import SimState
+from migopt.sim.rules import ORDER_MEAN_LAXITY
 from migopt.units import ceil_div
 
 
@@ -16,4 +17,4 @@ def mean_remaining_ms(state: SimState, job: int) -> int | None:
 
 def make(argument: str = "") -> LeastLaxityFirst:
     """Return the rule; the argument may set ``threshold_ms`` (60000) and ``max_stops`` (3)."""
-    return LeastLaxityFirst(mean_remaining_ms, *settings("lalf", argument))
+    return LeastLaxityFirst(mean_remaining_ms, ORDER_MEAN_LAXITY, *settings("lalf", argument))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from migopt.schedulers.dispatch._laxity import LeastLaxityFirst, settings
 from migopt.sim import SimState
+from migopt.sim.rules import ORDER_LAXITY
 
 
 def fastest_remaining_ms(state: SimState, job: int) -> int | None:
@@ -14,4 +15,4 @@ def fastest_remaining_ms(state: SimState, job: int) -> int | None:
 
 def make(argument: str = "") -> LeastLaxityFirst:
     """Return the rule; the argument may set ``threshold_ms`` (60000) and ``max_stops`` (3)."""
-    return LeastLaxityFirst(fastest_remaining_ms, *settings("llf", argument))
+    return LeastLaxityFirst(fastest_remaining_ms, ORDER_LAXITY, *settings("llf", argument))

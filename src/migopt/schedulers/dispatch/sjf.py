@@ -6,6 +6,7 @@ from migopt.schedulers._arguments import no_argument
 from migopt.schedulers.dispatch._in_order import InOrder
 from migopt.schedulers.dispatch._plan import Plan
 from migopt.schedulers.dispatch.llf import fastest_remaining_ms
+from migopt.sim.rules import FASTEST, ORDER_SHORTEST
 
 
 def make(argument: str = "") -> InOrder:
@@ -15,4 +16,6 @@ def make(argument: str = "") -> InOrder:
     return InOrder(
         lambda state, job: (fastest_remaining_ms(state, job) or 2**62, state.due_key(job)),
         Plan.put_fastest,
+        ORDER_SHORTEST,
+        FASTEST,
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 from migopt.errors import InfeasiblePartitionError, MigoptError
-from migopt.metrics import measure
 from migopt.model import Instance
 from migopt.schedulers._arguments import no_argument
-from migopt.sim import Dispatcher, PartitionDecision, Partitioner, SimState, simulate
+from migopt.schedulers.play import score
+from migopt.sim import Dispatcher, PartitionDecision, Partitioner, SimState
 
 
 class BestFixed:
@@ -23,17 +24,15 @@ class BestFixed:
         """Return the best Static rule; raises InfeasiblePartitionError when every partition is infeasible."""
         from migopt.schedulers.partition.static import Static
 
-        best: tuple[float, int] | None = None
+        best: tuple[Fraction, int] | None = None
         refused: InfeasiblePartitionError | None = None
-        for number in range(
-            1, 1 + min(len(instance.catalogue(gpu)) for gpu in range(len(instance.gpus)))
-        ):
+        least = min(len(instance.catalogue(gpu)) for gpu in range(len(instance.gpus)))
+        for number in range(1, 1 + least):
             try:
-                schedule = simulate(instance, dispatcher(), Static((number,)), seed=seed)
+                cost = score(instance, dispatcher(), Static((number,)), seed=seed).cost_exact
             except InfeasiblePartitionError as error:
                 refused = error
                 continue
-            cost = measure(instance, schedule).cost
             if best is None or cost < best[0]:
                 best = (cost, number)
         if best is None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from migopt.errors import NotApplicableError
-from migopt.model import OFF_PARTITION
+from migopt.model import OFF_PARTITION, Instance
 from migopt.schedulers._arguments import no_argument
 from migopt.schedulers.partition.static import refuse_unrunnable
 from migopt.sim import PartitionDecision, SimState
+from migopt.sim.rules import PartitionPlan
 
 
 class NoMig:
@@ -16,13 +17,19 @@ class NoMig:
         """Return ``off`` at time 0, nothing later."""
         if state.partitions[gpu] is not None:
             return PartitionDecision()
-        if not state.instance.mig_off:
+        if gpu == 0:
+            self.plan(state.instance)
+        return PartitionDecision(OFF_PARTITION)
+
+    def plan(self, instance: Instance) -> PartitionPlan:
+        """Return the same for the kernel."""
+        if not instance.mig_off:
             raise NotApplicableError(
                 "no_mig: the instance does not allow MIG off (mig_off is false)"
             )
-        if gpu == 0:
-            refuse_unrunnable(state.instance, [OFF_PARTITION] * len(state.instance.gpus))
-        return PartitionDecision(OFF_PARTITION)
+        chosen = [OFF_PARTITION] * len(instance.gpus)
+        refuse_unrunnable(instance, chosen)
+        return PartitionPlan(chosen)
 
 
 def make(argument: str = "") -> NoMig:

@@ -7,6 +7,7 @@ from migopt.model import Instance, Partition
 from migopt.schedulers._arguments import whole_number
 from migopt.schedulers.partition import best_fixed
 from migopt.sim import PartitionDecision, SimState
+from migopt.sim.rules import PartitionPlan
 
 
 class Static:
@@ -23,6 +24,12 @@ class Static:
         if gpu == 0:
             refuse_unrunnable(state.instance, chosen)
         return PartitionDecision(chosen[gpu])
+
+    def plan(self, instance: Instance) -> PartitionPlan:
+        """Return the same for the kernel."""
+        chosen = self.chosen(instance)
+        refuse_unrunnable(instance, chosen)
+        return PartitionPlan(chosen)
 
     def chosen(self, instance: Instance) -> list[Partition]:
         """Return the partition of each GPU; raises InputError where the catalogue has no such number."""
@@ -42,8 +49,13 @@ def refuse_unrunnable(instance: Instance, partitions: list[Partition]) -> None:
         for g, part in enumerate(partitions)
         for profile in part.profiles
     }
+    fits: dict[tuple[int, int], bool] = {}
     for job in instance.jobs:
-        if not any(instance.rate(job, model, profile) for model, profile in places):
+        # Jobs share rate tables, so the table's identity stands for its content here.
+        key = (id(job.rates), job.memory_bytes)
+        if key not in fits:
+            fits[key] = any(instance.rate(job, model, profile) for model, profile in places)
+        if not fits[key]:
             kept = "; ".join(str(partition) for partition in dict.fromkeys(partitions))
             raise InfeasiblePartitionError(f"job {job.id} fits on no slice of {kept}", job.id)
 

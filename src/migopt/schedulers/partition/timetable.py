@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from migopt.errors import InputError, NotApplicableError
+from migopt.model import Instance
 from migopt.sim import PartitionDecision, SimState
+from migopt.sim.rules import PartitionPlan
 from migopt.units import MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE
 
 _ENTRY = re.compile(r"^(\d{1,2}):(\d{2})=(\d+)$")
@@ -23,16 +25,31 @@ class Timetable:
 
     def partition(self, state: SimState, gpu: int) -> PartitionDecision:
         """Return the entry in force now, and when the next one begins."""
-        if state.instance.repartition.scope == "never" and len(self.entries) > 1:
-            raise NotApplicableError("timetable: the instance allows no repartition (scope never)")
+        self._refuse_never(state.instance)
         time_of_day = state.now_ms % MS_PER_DAY
-        begun = [number for start, number in self.entries if start <= time_of_day]
-        target = state.instance.catalogue(gpu)[begun[-1] if begun else self.entries[-1][1]]
+        target = state.instance.catalogue(gpu)[self._number(time_of_day)]
         later = [start for start, _ in self.entries if start > time_of_day]
         wake = state.now_ms - time_of_day + (later[0] if later else MS_PER_DAY + self.entries[0][0])
         if state.partitions[gpu] is not None and state.why_not_repartition(gpu, target):
             return PartitionDecision(None, wake)
         return PartitionDecision(target, wake)
+
+    def plan(self, instance: Instance) -> PartitionPlan:
+        """Return the same for the kernel."""
+        self._refuse_never(instance)
+        catalogues = [instance.catalogue(gpu) for gpu in range(len(instance.gpus))]
+        for catalogue in catalogues:
+            for _, number in self.entries:
+                catalogue[number]
+        return PartitionPlan([catalogue[self._number(0)] for catalogue in catalogues], self.entries)
+
+    def _number(self, time_of_day: int) -> int:
+        begun = [number for start, number in self.entries if start <= time_of_day]
+        return begun[-1] if begun else self.entries[-1][1]
+
+    def _refuse_never(self, instance: Instance) -> None:
+        if instance.repartition.scope == "never" and len(self.entries) > 1:
+            raise NotApplicableError("timetable: the instance allows no repartition (scope never)")
 
 
 def make(argument: str = "") -> Timetable:

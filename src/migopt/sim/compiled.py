@@ -1,0 +1,235 @@
+"""Runs on the compiled simulator: a schedule, or only its figures; equal to the reference's."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from migopt.errors import InfeasiblePartitionError, PolicyError
+from migopt.metrics import Metrics
+from migopt.metrics.gpu_time import power_mw
+from migopt.model import FrozenMap, Instance, Reconfiguration, Schedule, Segment
+from migopt.sim import kernel
+from migopt.sim import layout as at
+from migopt.sim.arrays import Arrays, Ints
+from migopt.sim.rules import CompiledRule, PartitionPlan
+
+
+def rule_array(rule: CompiledRule, plan: PartitionPlan | None = None) -> Ints:
+    """Return a rule, and how partitions change, as ``kernel.reset`` reads them."""
+    entries = plan.timetable if plan is not None else ()
+    flat = [item for entry in entries for item in entry]
+    mode = at.TIMETABLE if entries else at.FIXED
+    return np.array(
+        [rule.scope, rule.order, rule.choice, rule.threshold_ms, rule.max_stops, mode, *flat],
+        np.int64,
+    )
+
+
+def seed_word(seed: int) -> int:
+    """Return a seed as a signed 64-bit word."""
+    return (seed + 2**63) % 2**64 - 2**63
+
+
+class CompiledRun:
+    """One run of built-in rules on an instance.
+
+    Parameters
+    ----------
+    arrays : Arrays
+    rule : CompiledRule
+    plan : PartitionPlan
+    seed : int
+    record : bool
+        Whether segments are kept; without them only figures come out.
+    """
+
+    def __init__(
+        self,
+        arrays: Arrays,
+        rule: CompiledRule,
+        plan: PartitionPlan,
+        *,
+        seed: int = 0,
+        record: bool = True,
+    ) -> None:
+        self.arrays, self.plan = arrays, plan
+        D = arrays.data
+        room = 3 * int(D[at.SLOTS]) + int(D[at.GPUS]) + 1
+        capacity = max(4096, 4 * room) if record else 0
+        program = rule_array(rule, plan)
+        self.state = np.empty(int(D[at.S_SIZE]) + len(program) + at.LOG_S * capacity, np.int64)
+        self.log: list[Ints] = []
+        kernel.reset(D, self.state, program, seed_word(seed), capacity)
+        kernel.start(D, self.state, arrays.first_parts(plan.first))
+
+    def play(self) -> CompiledRun:
+        """Play to the end; raises as ``migopt.sim.simulate`` does where the run cannot end."""
+        while True:
+            status = kernel.play(self.arrays.data, self.state)
+            self._empty_log()
+            if status == at.FINISHED_RUN:
+                return self
+            if status != at.LOG_FULL:
+                self._refuse(status)
+
+    def _empty_log(self) -> None:
+        count, first = int(self.state[at.LOG_COUNT]), int(self.state[at.LOG])
+        if count:
+            self.log.append(
+                self.state[first : first + at.LOG_S * count].reshape(count, at.LOG_S).copy()
+            )
+        self.state[at.LOG_COUNT] = 0
+
+    def _refuse(self, status: int) -> None:
+        now = int(self.state[at.NOW])
+        if status == at.ENDLESS:
+            raise PolicyError(
+                f"the partition rule changes partitions at {now} ms without end (tau is 0)"
+            )
+        places = self._table(at.S_JOB, at.JOB_S)[:, at.SLOT]
+        waits = places == at.WAITING
+        job = self.arrays.instance.jobs[
+            int(self.arrays.order[waits if waits.any() else places >= 0].min())
+        ]
+        parts = self._table(at.S_GPU, at.GPU_S)[:, at.PARTITION]
+        kept = "; ".join(
+            f"GPU {gpu}: {self.arrays.parts[part][1]}" for gpu, part in enumerate(parts)
+        )
+        raise InfeasiblePartitionError(
+            f"job {job.id} waits and can never run to its end under the partitions kept ({kept})",
+            job.id,
+        )
+
+    def _table(self, start: int, width: int) -> Ints:
+        D = self.arrays.data
+        rows = {at.S_JOB: at.JOBS, at.S_GPU: at.GPUS, at.S_SLOT: at.SLOTS}[start]
+        first = int(D[start])
+        return self.state[first : first + int(D[rows]) * width].reshape(-1, width)
+
+    # --- what came out ----------------------------------------------------------------------
+
+    def lines(self) -> Ints:
+        """Return the log: start, end, slot, job of segments; see ``layout`` for repartitions."""
+        return np.concatenate(self.log) if self.log else np.empty((0, at.LOG_S), np.int64)
+
+    def schedule(self) -> Schedule:
+        """Return the schedule as plain data."""
+        arrays = self.arrays
+        lines = self.lines()
+        runs = lines[lines[:, 3] >= 0]
+        ids = np.array([job.id for job in arrays.instance.jobs], dtype=object)[arrays.order]
+        places = arrays.places
+        segments = []
+        for start, end, slot, job in runs.tolist():
+            gpu, placement = places[slot]
+            segments.append(Segment(start, end, gpu, placement, ids[job]))
+        changes = lines[lines[:, 3] < 0].tolist()
+        count = len(arrays.parts)
+        reconfigurations = tuple(
+            Reconfiguration(
+                start,
+                end,
+                gpu,
+                arrays.parts[(-1 - code) // count][1],
+                arrays.parts[(-1 - code) % count][1],
+            )
+            for start, end, gpu, code in changes
+        )
+        return Schedule(tuple(self.plan.first), tuple(segments), reconfigurations)
+
+    def summary(self) -> Ints:
+        """Return the figures of ``kernel.summarise``."""
+        D = self.arrays.data
+        out = np.zeros(kernel.SUMMARY + int(D[at.GPUS]) * (int(D[at.LEVELS]) + 1), np.int64)
+        kernel.summarise(D, self.state, at.FINISHED_RUN, out)
+        return out
+
+    def metrics(self) -> Metrics:
+        """Return what ``migopt.metrics.measure`` says of the schedule.
+
+        Integers are equal; ``stp`` and ``mean_relative_jct`` add the same terms in another order.
+        """
+        off = [partition.is_off for partition in self.plan.first]
+        return Metrics(**figures(self.arrays, self.summary(), off), **self._job_figures())
+
+    def _job_figures(self) -> dict[str, Any]:
+        arrays, D = self.arrays, self.arrays.data
+        ends = self._table(at.S_JOB, at.JOB_S)[:, at.END]
+        jobs = arrays.jobs
+        jct = ends - jobs[:, at.RELEASE]
+        count = len(jct)
+        rank = -(-95 * count // 100)
+        full = np.array(arrays.full_rate, dtype=object)[jobs[:, at.CLASS]]
+        relative = (jct.astype(object) * full / jobs[:, at.WORK].astype(object)).tolist()
+        classes = int(D[at.CLASSES])
+        first = int(D[at.S_CLASS_MS])
+        spent = self.state[first : first + classes * int(D[at.TYPES])].reshape(
+            classes, int(D[at.TYPES])
+        )
+        best = arrays.rates.max(axis=1, initial=1)
+        progress = [
+            int(spent[c, k]) * int(arrays.rates[c, k]) / int(best[c])
+            for c, k in zip(*np.nonzero(spent), strict=True)
+        ]
+        window = max(arrays.instance.horizon_ms, int(ends.max(initial=0)))
+        return {
+            "p95_jct_ms": int(np.partition(jct, rank - 1)[rank - 1]) if count else 0,
+            "mean_relative_jct": math.fsum(relative) / count if count else 0.0,
+            "stp": math.fsum(progress) / window if window else 0.0,
+        }
+
+
+def figures(arrays: Arrays, out: Ints, off: list[bool]) -> dict[str, Any]:
+    """Turn the figures of a finished run into the exact fields of Metrics; ``off``: GPUs with MIG off."""
+    instance = arrays.instance
+    makespan = int(out[kernel.SUM_END])
+    window = max(instance.horizon_ms, makespan)
+    rows = out[kernel.SUMMARY :].reshape(len(instance.gpus), -1)
+    levels = {model.key: [0] * (model.compute_slices + 1) for model in instance.gpu_models}
+    for model, row in zip(instance.gpus, rows.tolist(), strict=True):
+        busy = levels[model.key]
+        for level in range(1, model.compute_slices + 1):
+            busy[level] += row[1 + level]
+        busy[0] += window - sum(row[2:])
+    return {
+        "weight_a": instance.weight_a,
+        "total_weight": instance.total_weight,
+        "constant_cost": instance.constant_cost,
+        "horizon_ms": instance.horizon_ms,
+        "window_ms": window,
+        "jobs": len(instance.jobs),
+        "jobs_without_run": 0,
+        "weighted_tardiness_ms": int(out[kernel.SUM_WEIGHTED]),
+        "total_tardiness_ms": int(out[kernel.SUM_TARDINESS]),
+        "max_tardiness_ms": int(out[kernel.SUM_MOST]),
+        "jobs_late": int(out[kernel.SUM_LATE]),
+        "makespan_ms": makespan,
+        "total_jct_ms": int(out[kernel.SUM_JCT]),
+        "preemptions": int(out[kernel.SUM_PREEMPTIONS]),
+        "repartitions": int(out[kernel.SUM_REPARTITIONS]),
+        "busy_level_ms": FrozenMap({key: tuple(row) for key, row in levels.items()}),
+        "busy_slice_ms": sum(u * ms for row in levels.values() for u, ms in enumerate(row)),
+        "capacity_slice_ms": window * sum(model.compute_slices for model in instance.gpus),
+        **_energy(instance, rows, off),
+    }
+
+
+def _energy(instance: Instance, rows: Ints, off: list[bool]) -> dict[str, int | None]:
+    total = idle = 0
+    known = True
+    for model, row, is_off in zip(instance.gpus, rows.tolist(), off, strict=True):
+        idle_mw = power_mw(instance, model, 0, False)
+        if idle_mw is None:
+            known = False
+            continue
+        total += instance.horizon_ms * idle_mw
+        idle += (instance.horizon_ms - row[0]) * idle_mw
+        for level, spent in enumerate(row[2:], 1):
+            if spent:
+                power = power_mw(instance, model, level, is_off)
+                known = known and power is not None
+                total += spent * ((power or 0) - idle_mw)
+    return {"energy_uj": total if known else None, "idle_energy_uj": idle if known else None}
