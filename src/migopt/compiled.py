@@ -1,0 +1,63 @@
+"""How numerical code is compiled, and where the compiled code is kept between runs.
+
+Numba's own file cache looks at the time stamp of the file that holds a function, not at those of
+the functions it calls: an edit there would go unnoticed. The cache folder is therefore named by a
+digest of every source of the package that uses this module, the numba version and the CPU.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding
+import numba
+
+PACKAGE = Path(__file__).parent
+
+
+@cache
+def cache_folder() -> str:
+    """Return the folder for compiled code; ``MIGOPT_CACHE_DIR`` overrides its parent."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        content = path.read_bytes()
+        if b"migopt.compiled" in content or path == Path(__file__):
+            digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + content)
+    for text in (
+        str(PACKAGE),
+        numba.__version__,
+        llvmlite.binding.get_host_cpu_name(),
+        llvmlite.binding.get_host_cpu_features().flatten(),
+    ):
+        digest.update(text.encode() + b"\0")
+    return str(_parent() / f"compiled-{digest.hexdigest()[:16]}")
+
+
+def _parent() -> Path:
+    given = os.environ.get("MIGOPT_CACHE_DIR")
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    folder = Path(given) if given else Path(home).expanduser() / "migopt"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        # A home that cannot be written to must not stop a computation.
+        return Path(tempfile.gettempdir()) / f"migopt-{os.getuid() if hasattr(os, 'getuid') else 0}"
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Compile a function: cached on disk, without the interpreter lock, no check of array bounds."""
+    before = numba.config.CACHE_DIR
+    # Numba reads the folder once, when the function is decorated.
+    numba.config.CACHE_DIR = cache_folder()
+    try:
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    finally:
+        numba.config.CACHE_DIR = before
