@@ -232,6 +232,19 @@ def test_a_page_that_is_right_passes(folder: Path) -> None:
     )
 
 
+def test_every_rule_and_solver_has_a_place() -> None:
+    """Each dispatch rule, partition rule and solver entry is named, as code, on a page of its kind."""
+    from migopt.registry import entries
+    from migopt.schedulers import dispatch_rules, partition_rules
+
+    docs = REPOSITORY / "docs"
+    rules = "".join(path.read_text(encoding="utf-8") for path in (docs / "rules").glob("*.md"))
+    everything = "".join(path.read_text(encoding="utf-8") for path in docs.rglob("*.md"))
+    missing = [name for name in dispatch_rules() + partition_rules() if f"`{name}`" not in rules]
+    missing += [entry.name for entry in entries() if f"`{entry.name}`" not in everything]
+    assert missing == []
+
+
 # ---------------------------------------------------------------- help texts
 
 
