@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from migopt.exact._highs import new_highs
 from migopt.exact.one_gpu import Floats, OneGpu
 
 #: A piece: (vector, ((job, group), ...)), jobs in order.
@@ -237,12 +238,9 @@ class _OrderProgram:
         lp.a_matrix_.start_ = np.cumsum([0, *map(len, entries)])
         lp.a_matrix_.index_ = np.array([c for row in entries for c, _ in row], dtype=np.int32)
         lp.a_matrix_.value_ = np.array([v for row in entries for _, v in row])
-        self.highs = highspy.Highs()
-        self.highs.setOptionValue("output_flag", False)
-        self.highs.setOptionValue("presolve", "off")
-        self.highs.setOptionValue("threads", 1)
-        self.highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
-        self.highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
+        self.highs = new_highs(
+            presolve="off", primal_feasibility_tolerance=1e-9, dual_feasibility_tolerance=1e-9
+        )
         self.highs.passModel(lp)
         self.columns: list[tuple[int, Assignment]] = []
         self.known: set[tuple[int, Assignment]] = set()

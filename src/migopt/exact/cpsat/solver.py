@@ -1,0 +1,282 @@
+"""The search over cases: short runs first, longer ones for what stays open, until proved or out of time."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import ortools
+from ortools.sat.python import cp_model
+
+from migopt.bounds.base import float_below
+from migopt.errors import InputError
+from migopt.exact.cpsat.case import Case, cases
+from migopt.exact.cpsat.decode import to_schedule
+from migopt.exact.cpsat.model import CaseModel, Status, run
+from migopt.exact.cpsat.progress import Progress
+from migopt.model import Instance, Schedule
+from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
+
+ENGINE = f"CP-SAT, OR-Tools {ortools.__version__}"
+#: Beyond this many jobs the order of starts alone is thousands of choices.
+MAX_JOBS = 40
+#: Seconds of the first run of each case; each round takes four times as long.
+FIRST_SLICE_S = 1.0
+GROWTH = 4.0
+
+
+class CpSat:
+    """Non-preemptive schedules of one GPU under one partition for the whole run, by CP-SAT.
+
+    Parameters
+    ----------
+    partition : int, "off" or None
+        A partition of the catalogue (1-based), MIG off, or None: the solver chooses, MIG off included
+        where the instance allows it.
+    hint : Schedule, optional
+        A schedule to start from; its order of starts is used, and all of it where it belongs to the class.
+    workers : int
+        Threads; 0 takes the budget's.
+    on_event : callable, optional
+        Called with each improvement of the bounds, from the engine's threads.
+
+    Attributes
+    ----------
+    last_event : TrajectoryPoint or None
+        The latest improvement, for progress displays.
+
+    Notes
+    -----
+    The result is exact for its class. It bounds the instance (``lower``) only where the instance's own
+    rules leave nothing else: no job may be stopped, no partition be changed, and the solver chose among
+    all partitions. Otherwise ``class_lower`` holds the bound.
+    """
+
+    def __init__(
+        self,
+        partition: int | str | None = None,
+        *,
+        hint: Schedule | None = None,
+        workers: int = 0,
+        on_event: Callable[[TrajectoryPoint], None] | None = None,
+    ) -> None:
+        self.partition, self.hint, self.workers = partition, hint, workers
+        self.last_event: TrajectoryPoint | None = None
+        self._on_event = on_event
+
+    def solve(self, instance: Instance, budget: Budget) -> SolveResult:
+        """Return the best schedule of the class and what is proved about it, within the budget."""
+        began = time.perf_counter()
+        reason = why_not(instance, self.partition)
+        if reason is not None:
+            return SolveResult(Outcome.NOT_APPLICABLE, StopReason.FINISHED, message=reason)
+        found = cases(instance, self.partition)
+        misfits = [(case, case.misfit()) for case in found]
+        kept = [case for case, misfit in misfits if misfit is None]
+        if not kept:
+            message = "; ".join(
+                f"job {misfit.id} fits no slice of {case.label}"
+                for case, misfit in misfits[:3]
+                if misfit is not None
+            )
+            return SolveResult(
+                Outcome.INFEASIBLE_PARTITION, StopReason.FINISHED, message=message, engine=ENGINE
+            )
+        try:
+            progress = Progress(instance, kept, self.hint, budget.gap, self._note)
+        except ValueError as error:
+            return SolveResult(Outcome.NOT_APPLICABLE, StopReason.FINISHED, message=str(error))
+        search = Search(progress, budget, self.workers or budget.threads, began)
+        stop = search.run()
+        return self._result(instance, progress, search, stop, began)
+
+    def _note(self, point: TrajectoryPoint) -> None:
+        self.last_event = point
+        if self._on_event is not None:
+            self._on_event(point)
+
+    def _result(
+        self,
+        instance: Instance,
+        progress: Progress,
+        search: Search,
+        stop: StopReason,
+        began: float,
+    ) -> SolveResult:
+        best = progress.best_case
+        case = progress.cases[best]
+        lower = float_below(progress.cost(progress.bound))
+        proved = search.proved
+        whole = covers_instance(instance, self.partition)
+        detail: dict[str, Any] = {
+            "partition": case.label,
+            "cases": {
+                case.label: {"lower": float_below(progress.cost(bound)), "runs": runs}
+                for case, bound, runs in zip(
+                    progress.cases, progress.lower, search.runs, strict=True
+                )
+            },
+            "unit_ms": case.scale.unit_ms,
+        }
+        return SolveResult(
+            outcome=Outcome.OPTIMAL if proved and whole else Outcome.FEASIBLE,
+            stop=stop,
+            schedule=to_schedule(case, progress.rows[best], "cpsat"),
+            lower=lower if whole else None,
+            class_lower=lower,
+            class_name=class_name(self.partition),
+            proof="engine",
+            claimed_upper=float(progress.cost(progress.best)),
+            wall_s=time.perf_counter() - began,
+            trajectory=tuple(progress.trajectory),
+            engine=ENGINE,
+            detail=detail,
+            message=_message(case, proved, whole),
+        )
+
+
+class Search:
+    """Rounds of runs over the cases that are still open.
+
+    Each round gives every open case a run four times as long as the round before, on a model whose
+    cutoff is just below the best cost known; rounds take turns between the engine's two best strategies
+    for this model, its default search and its search on a tree of lower bounds.
+    """
+
+    def __init__(self, progress: Progress, budget: Budget, threads: int, began: float) -> None:
+        self.progress, self.budget, self.threads = progress, budget, max(1, threads)
+        self.deadline = math.inf if budget.time_limit_s is None else began + budget.time_limit_s
+        self.runs = [0] * len(progress.cases)
+        self.proved = False
+        self._interrupted = threading.Event()
+        self._solvers: set[cp_model.CpSolver] = set()
+        self._lock = threading.Lock()
+
+    def run(self) -> StopReason:
+        """Search until proved, within the gap, out of time, or interrupted (Ctrl-C)."""
+        progress = self.progress
+        slice_s, round_number = FIRST_SLICE_S, 0
+        while (waiting := progress.open_cases()) and time.perf_counter() < self.deadline:
+            share = (self.deadline - time.perf_counter()) / len(waiting)
+            lanes = min(self.threads, len(waiting))
+            seconds = min(max(slice_s, 0.05 * share), share * lanes)
+            if not self._round(waiting, seconds, round_number, lanes):
+                return StopReason.INTERRUPTED
+            slice_s, round_number = slice_s * GROWTH, round_number + 1
+        if progress.open_cases():
+            return StopReason.TIME_LIMIT
+        self.proved = self.budget.gap <= 0 or progress.bound >= progress.best
+        return StopReason.FINISHED if self.proved else StopReason.GAP_REACHED
+
+    def _round(self, waiting: list[int], seconds: float, number: int, lanes: int) -> bool:
+        """Run every waiting case once, in ``lanes`` threads; return False when interrupted."""
+        with ThreadPoolExecutor(lanes) as pool:
+            try:
+                futures = [
+                    pool.submit(self._run_case, c, seconds, number, self.threads // lanes)
+                    for c in waiting
+                ]
+                for future in futures:
+                    future.result()
+            except KeyboardInterrupt:
+                self._interrupted.set()
+                with self._lock:
+                    for solver in self._solvers:
+                        solver.stop_search()
+        return not self._interrupted.is_set()
+
+    def _run_case(self, c: int, seconds: float, number: int, workers: int) -> None:
+        progress = self.progress
+        cutoff = progress.cutoff
+        seconds = min(seconds, self.deadline - time.perf_counter())
+        if self._interrupted.is_set() or seconds <= 0 or progress.lower[c] > cutoff:
+            return
+        self.runs[c] += 1
+        built = CaseModel(progress.cases[c], cutoff, progress.rows[c])
+        solver = self._solver(seconds, number, workers)
+        with self._lock:
+            self._solvers.add(solver)
+        try:
+            if not self._interrupted.is_set():
+                end = run(
+                    built,
+                    solver,
+                    lambda rows: progress.schedule_found(c, rows),
+                    lambda lower: progress.bound_found(c, lower),
+                )
+                progress.bound_found(c, end.lower)
+                if end.status == Status.OPTIMAL:
+                    progress.settled.add(c)
+        finally:
+            with self._lock:
+                self._solvers.discard(solver)
+
+    def _solver(self, seconds: float, number: int, workers: int) -> cp_model.CpSolver:
+        solver = cp_model.CpSolver()
+        parameters = solver.parameters
+        parameters.max_time_in_seconds = seconds
+        parameters.random_seed = self.budget.seed
+        parameters.num_workers = max(1, workers)
+        parameters.catch_sigint_signal = False
+        # The level times are a linear program once the order is fixed; without the full
+        # linear relaxation the engine closes in on its optimum by millisecond steps.
+        parameters.linearization_level = 2
+        if workers > 1:
+            parameters.subsolvers.extend(["max_lp", "lb_tree_search", "reduced_costs"])
+        else:
+            parameters.optimize_with_lb_tree_search = number % 2 == 1
+        return solver
+
+
+def why_not(instance: Instance, partition: int | str | None = None) -> str | None:
+    """Return why the model does not cover an instance, or None."""
+    if instance.kind != "schedule":
+        return f"kind {instance.kind} is not covered"
+    if len(instance.gpus) != 1:
+        return f"{len(instance.gpus)} GPUs: cpsat covers one GPU"
+    if len(instance.jobs) > MAX_JOBS:
+        return f"{len(instance.jobs)} jobs: cpsat covers up to {MAX_JOBS}"
+    if partition == "off" and not instance.mig_off:
+        return "the instance does not allow MIG off"
+    if isinstance(partition, int):
+        try:
+            instance.catalogue(0)[partition]
+        except InputError as error:
+            return str(error)
+    if instance.weight_a:
+        curve = instance.power.get(instance.gpus[0].key)
+        if curve is None:
+            return "energy has weight, but no power curve is given"
+        off = partition == "off" or (partition is None and instance.mig_off)
+        if off and curve.off_busy_mw is None:
+            return "energy has weight, but no power with MIG off is given"
+    return None
+
+
+def covers_instance(instance: Instance, partition: int | str | None) -> bool:
+    """Return whether every legal schedule of the instance belongs to the class of this solver."""
+    choices = len(instance.catalogue(0)) + instance.mig_off
+    fixed_anyway = instance.repartition.scope == "never" or len(instance.catalogue(0)) == 1
+    stops = any(instance.is_preemptible(job) for job in instance.jobs)
+    return not stops and fixed_anyway and (partition is None or choices == 1)
+
+
+def class_name(partition: int | str | None) -> str:
+    """Return the class in which the solver is exact."""
+    if partition is None:
+        return "no preemption, one partition for the whole run"
+    return f"no preemption, {'MIG off' if partition == 'off' else f'partition {partition}'}"
+
+
+def _message(case: Case, proved: bool, whole: bool) -> str:
+    what = f"best on {case.label}"
+    if proved and not whole:
+        return (
+            f"{what}; optimal without preemption and repartition, which the instance allows: "
+            "no bound for the instance"
+        )
+    return f"{what}; optimal" if proved else what
