@@ -2,7 +2,8 @@
 
 Numba's own file cache looks at the time stamp of the file that holds a function, not at those of
 the functions it calls: an edit there would go unnoticed. The cache folder is therefore named by a
-digest of every source of the package that uses this module, the numba version and the CPU.
+digest of every source that uses this module in the same part of the package (``sim``, ``bounds``),
+the numba version and the CPU. A source of constants takes part by naming ``migopt.compiled``.
 """
 
 from __future__ import annotations
@@ -17,17 +18,20 @@ from typing import Any
 
 import llvmlite.binding
 import numba
+import numpy as np
 
+#: A one-dimensional array of 64-bit integers.
+Ints = np.ndarray[Any, np.dtype[np.int64]]
 PACKAGE = Path(__file__).parent
 
 
 @cache
-def cache_folder() -> str:
-    """Return the folder for compiled code; ``MIGOPT_CACHE_DIR`` overrides its parent."""
+def cache_folder(part: str) -> str:
+    """Return the folder for compiled code of a part; ``MIGOPT_CACHE_DIR`` overrides its parent."""
     digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in [Path(__file__), *sorted((PACKAGE / part).rglob("*.py"))]:
         content = path.read_bytes()
-        if b"migopt.compiled" in content or path == Path(__file__):
+        if b"migopt.compiled" in content:
             digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + content)
     for text in (
         str(PACKAGE),
@@ -36,7 +40,7 @@ def cache_folder() -> str:
         llvmlite.binding.get_host_cpu_features().flatten(),
     ):
         digest.update(text.encode() + b"\0")
-    return str(_parent() / f"compiled-{digest.hexdigest()[:16]}")
+    return str(_parent() / f"{part}-{digest.hexdigest()[:16]}")
 
 
 def _parent() -> Path:
@@ -54,10 +58,12 @@ def _parent() -> Path:
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile a function: cached on disk, without the interpreter lock, no check of array bounds."""
-    before = numba.config.CACHE_DIR
+    settings: Any = numba.config
+    before = settings.CACHE_DIR
+    source = Path(function.__code__.co_filename).resolve()
     # Numba reads the folder once, when the function is decorated.
-    numba.config.CACHE_DIR = cache_folder()
+    settings.CACHE_DIR = cache_folder(source.relative_to(PACKAGE.resolve()).parts[0])
     try:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     finally:
-        numba.config.CACHE_DIR = before
+        settings.CACHE_DIR = before

@@ -62,6 +62,13 @@ class Arrays:
         """Kernel numbers of partitions."""
         return {part: number for number, part in enumerate(self.parts)}
 
+    @cached_property
+    def place_rank(self) -> Ints:
+        """Per slot, its place in the order of GPU, then placement."""
+        rank = np.empty(len(self.places), np.int64)
+        rank[sorted(range(len(self.places)), key=self.places.__getitem__)] = np.arange(len(rank))
+        return rank
+
     def first_parts(self, chosen: list[Partition]) -> Ints:
         """Return the kernel's numbers of one partition per GPU."""
         gpus = self.instance.gpus

@@ -8,7 +8,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from migopt.sim.jit import Ints, compiled
+from migopt.compiled import Ints, compiled
 from migopt.sim.layout import *
 
 

@@ -120,6 +120,8 @@ class CompiledRun:
         arrays = self.arrays
         lines = self.lines()
         runs = lines[lines[:, 3] >= 0]
+        # In the order of Schedule, which then has nothing to sort.
+        runs = runs[np.lexsort((arrays.place_rank[runs[:, 2]], runs[:, 1], runs[:, 0]))]
         ids = np.array([job.id for job in arrays.instance.jobs], dtype=object)[arrays.order]
         places = arrays.places
         segments = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from migopt.sim.jit import Ints, compiled
+from migopt.compiled import Ints, compiled
 from migopt.sim.layout import *
 from migopt.sim.moves import add_slot, enqueue, remove_slot, set_free, vacate
 

@@ -6,7 +6,7 @@ where an item's place in the heap is kept.
 
 from __future__ import annotations
 
-from migopt.sim.jit import Ints, compiled
+from migopt.compiled import Ints, compiled
 
 
 @compiled

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from migopt.compiled import Ints, compiled
 from migopt.sim.events import advance, first_partition, follow_timetable
-from migopt.sim.jit import Ints, compiled
 from migopt.sim.layout import *
 from migopt.sim.rules.passes import dispatch
 

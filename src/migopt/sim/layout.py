@@ -3,7 +3,8 @@
 ``D`` describes an instance and is never written; ``S`` is the state of one run, so that a snapshot
 is a copy and many runs share one ``D``. Jobs are numbered in order of due date, release, id (the
 order of every tie), slots (the places where a slice can be) by type, then GPU, then start. A type
-is a profile of a GPU model, or that model with MIG off.
+is a profile of a GPU model, or that model with MIG off. The constants are compiled into the kernel
+(``migopt.compiled`` notices when they change).
 """
 
 from __future__ import annotations

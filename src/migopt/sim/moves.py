@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from migopt.compiled import Ints, compiled
 from migopt.sim.bits import clear_free, lowest_bit, set_free
 from migopt.sim.heaps import push, remove
-from migopt.sim.jit import Ints, compiled
 from migopt.sim.layout import *
 from migopt.sim.rules import (
     ORDER_CLASS,

@@ -1,7 +1,7 @@
 """Compiled bodies of the built-in dispatch rules, and the numbers by which the kernel knows them.
 
-Only numbers here: importing this loads no compiler. A readable rule in ``schedulers/dispatch``
-names its number in a ``CompiledRule``.
+Importing this loads no compiler; ``migopt.compiled`` notices when the numbers change. A readable
+rule in ``schedulers/dispatch`` names its numbers in a ``CompiledRule``.
 """
 
 from __future__ import annotations

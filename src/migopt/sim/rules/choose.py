@@ -7,8 +7,8 @@ choices look at one slot per type.
 
 from __future__ import annotations
 
+from migopt.compiled import Ints, compiled
 from migopt.sim.bits import clear_free, first_free, is_free, lowest_bit, next_free, set_free
-from migopt.sim.jit import Ints, compiled
 from migopt.sim.layout import *
 from migopt.sim.moves import ceil_div, fit_mask, rate_on
 from migopt.sim.rules import CEDF, EDF_MP, MET, SLOWEST_ON_TIME

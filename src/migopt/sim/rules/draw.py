@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from migopt.sim.jit import Ints, compiled
+from migopt.compiled import Ints, compiled
 from migopt.sim.layout import RANDOM_STATE
 
 

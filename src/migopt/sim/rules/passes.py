@@ -16,8 +16,8 @@ jobs, come or stopped since the last pass, can ever take a slot from a running j
 
 from __future__ import annotations
 
+from migopt.compiled import Ints, compiled
 from migopt.sim.bits import clear_free, is_free, lowest_bit, set_free
-from migopt.sim.jit import Ints, compiled
 from migopt.sim.layout import *
 from migopt.sim.moves import (
     begin,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from migopt.sim.jit import compiled
+from migopt.compiled import compiled
 
 
 @compiled
