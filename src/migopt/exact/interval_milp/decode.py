@@ -1,0 +1,214 @@
+"""From a continuous-time plan to a schedule in whole milliseconds.
+
+The pieces of a plan are laid out one after the other; boundaries are rounded up, and a job's last
+piece lasts until its work is done. By how much completions and busy time moved is computed and
+reported, so that the difference between the plan's cost and the schedule's is accounted for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from migopt.exact.event_order import Assignment, OrderPlan
+from migopt.exact.one_gpu import OneGpu
+from migopt.metrics import measure
+from migopt.model import OFF_PARTITION, Instance, Partition, Placement, Reconfiguration, Schedule, Segment
+from migopt.units import MS_PER_MINUTE, ceil_div
+
+
+@dataclass(frozen=True)
+class TickPlan:
+    """A schedule in ticks and how far it is from the plan.
+
+    Attributes
+    ----------
+    schedule : Schedule
+    moved_ms : Mapping
+        Milliseconds by which each job completes later than planned, by job id (0 when earlier).
+    allowance : float
+        Most by which the schedule may cost more than the plan: moved milliseconds times the cost of
+        tardiness, plus added busy time times the cost of its power.
+    """
+
+    schedule: Schedule
+    moved_ms: Mapping[int, float]
+    allowance: float
+
+
+def to_ticks(problem: OneGpu, plan: OrderPlan) -> TickPlan:
+    """Return the cheaper of two roundings: boundaries up, or the length of every piece up."""
+    tries = [_Replay(problem, plan, absolute).run() for absolute in (True, False)]
+    costs = [measure(problem.instance, item.schedule).cost_exact for item in tries]
+    return tries[0] if costs[0] <= costs[1] else tries[1]
+
+
+class _Replay:
+    def __init__(self, problem: OneGpu, plan: OrderPlan, absolute: bool) -> None:
+        self.problem, self.plan, self.absolute = problem, plan, absolute
+        self.instance: Instance = problem.instance
+        self.left = [job.work for job in self.instance.jobs]
+        self.places: dict[int, Placement] = {}
+        self.segments: list[Segment] = []
+        self.changes: list[Reconfiguration] = []
+        self.added = 0.0
+
+    def run(self) -> TickPlan:
+        plan, p = self.plan, self.problem
+        last = {}
+        for gap, pieces in enumerate(plan.pieces):
+            for (_, pairs), _ in pieces:
+                for j, _ in pairs:
+                    last[j] = gap
+        started = plan.first if plan.first is not None else self._first_class()
+        self.current = started
+        cursor = 0
+        for gap, pieces in enumerate(plan.pieces):
+            event = plan.events[gap]
+            moment = float(plan.times[gap])
+            if event.kind == "off":
+                target = next(x.who for x in plan.events[gap:] if x.kind == "on")
+                start = max(cursor, _up(moment))
+                cursor = self._change(target, start)
+                continue
+            if not pieces:
+                continue
+            cursor = max(cursor, _up(moment))
+            ordered = self._arrange(list(pieces))
+            for number, ((vector, pairs), minutes) in enumerate(ordered):
+                later = {j for item in ordered[number + 1 :] for j, _ in item[0][1]}
+                ending = {j for j, _ in pairs if last[j] == gap and j not in later}
+                moment += minutes
+                cursor = self._piece(vector, pairs, cursor, moment, minutes, ending)
+        schedule = Schedule(
+            (self._partition(started),), tuple(_joined(self.segments)), tuple(self.changes)
+        )
+        planned = plan.completion()
+        done = schedule.completions_ms()
+        moved = {
+            job.id: max(0.0, done[job.id] - planned[j] * MS_PER_MINUTE)
+            for j, job in enumerate(self.instance.jobs)
+        }
+        late = sum(
+            p.late_cost[j] * moved[job.id] / MS_PER_MINUTE for j, job in enumerate(self.instance.jobs)
+        )
+        energy = self.added / MS_PER_MINUTE * float(p.vector_cost.max(initial=0.0))
+        return TickPlan(schedule, moved, late + energy + 1e-9 * max(1.0, plan.cost))
+
+    def _partition(self, number: int) -> Partition:
+        if self.problem.vectors.off_vector is not None:
+            return OFF_PARTITION
+        return self.instance.catalogue(0)[self.problem.class_numbers[number]]
+
+    def _first_class(self) -> int:
+        for pieces in self.plan.pieces:
+            for (vector, _), _ in pieces:
+                return self._class_for(vector, 0)
+        return 0
+
+    def _class_for(self, vector: int, current: int) -> int:
+        if vector in self.problem.classes[current]:
+            return current
+        return next(c for c, members in enumerate(self.problem.classes) if vector in members)
+
+    def _change(self, target: int, start: int) -> int:
+        end = start + self.instance.repartition.tau_ms
+        old, new = self._partition(self.current), self._partition(target)
+        if old != new:
+            self.changes.append(Reconfiguration(start, end, 0, old, new))
+        self.current, self.places = target, {}
+        return end
+
+    def _arrange(
+        self, pieces: list[tuple[Assignment, float]]
+    ) -> list[tuple[Assignment, float]]:
+        """Order the pieces of a gap so that neighbours share as many (job, group) as they can."""
+        before: set[tuple[int, int]] = set()
+        names = self.problem.vectors.group_of
+        for j, place in self.places.items():
+            before.add((j, names[place.profile]))
+        ordered = []
+        while pieces:
+            best = max(pieces, key=lambda item: len(before & set(item[0][1])))
+            pieces.remove(best)
+            ordered.append(best)
+            before = set(best[0][1])
+        return ordered
+
+    def _piece(
+        self,
+        vector: int,
+        pairs: tuple[tuple[int, int], ...],
+        cursor: int,
+        moment: float,
+        minutes: float,
+        ending: set[int],
+    ) -> int:
+        """Run one piece from ``cursor`` on; return when it ends."""
+        alive = [(j, k) for j, k in pairs if self.left[j] > 0]
+        if not alive:
+            return cursor
+        if self.plan.first is None and len(self.problem.classes) > 1:
+            target = self._class_for(vector, self.current)
+            if target != self.current:
+                taken = self.changes[-1].start_ms if self.changes else -1
+                self._change(target, max(cursor, taken + 1))
+                cursor = max(cursor, taken + 1)
+        end = max(cursor, _up(moment)) if self.absolute else cursor + _up(minutes)
+        names = self.problem.vectors.groups
+        rates = {}
+        model = self.instance.gpus[0]
+        for j, k in alive:
+            rates[j] = self.instance.rate(self.instance.jobs[j], model, names[k][0])
+            if j in ending:
+                end = max(end, cursor + ceil_div(self.left[j], rates[j]))
+        if end == cursor:
+            return cursor
+        self._place(alive)
+        for j, _ in alive:
+            stop = min(end, cursor + ceil_div(self.left[j], rates[j]))
+            job = self.instance.jobs[j]
+            self.segments.append(Segment(cursor, stop, 0, self.places[j], job.id))
+            self.left[j] -= (stop - cursor) * rates[j]
+        self.added += max(0.0, end - cursor - minutes * MS_PER_MINUTE)
+        return end
+
+    def _place(self, alive: list[tuple[int, int]]) -> None:
+        """Give every job a placement of its group, the one it has if it can stay."""
+        names, group_of = self.problem.vectors.groups, self.problem.vectors.group_of
+        kept = {
+            j: self.places[j]
+            for j, k in alive
+            if j in self.places and group_of[self.places[j].profile] == k
+        }
+        free = [place for place in self._partition(self.current) if place not in kept.values()]
+        for j, k in alive:
+            if j not in kept:
+                choice = next(place for place in free if place.profile in names[k])
+                free.remove(choice)
+                kept[j] = choice
+        self.places = kept
+
+
+def _up(minutes: float) -> int:
+    """Milliseconds, rounded up; a float error above a whole millisecond does not count."""
+    return math.ceil(minutes * MS_PER_MINUTE - 1e-5)
+
+
+def _joined(segments: list[Segment]) -> list[Segment]:
+    """Join segments of one job that follow each other on one placement."""
+    joined: list[Segment] = []
+    last: dict[int, int] = {}
+    for segment in segments:
+        at = last.get(segment.job)
+        if at is not None:
+            before = joined[at]
+            if (before.end_ms, before.placement) == (segment.start_ms, segment.placement):
+                joined[at] = Segment(
+                    before.start_ms, segment.end_ms, 0, segment.placement, segment.job
+                )
+                continue
+        last[segment.job] = len(joined)
+        joined.append(segment)
+    return joined

@@ -1,0 +1,478 @@
+"""The interval MILP solver: rounds of relaxation, integer model and refinement until the gap is closed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from migopt.errors import InfeasiblePartitionError
+from migopt.exact._highs import engine_name
+from migopt.exact.event_order import EventOrder, OrderPlan
+from migopt.exact.interval_milp.decode import to_ticks
+from migopt.exact.interval_milp.engine import Model, NoBetter
+from migopt.exact.interval_milp.grid import Windows, grid, options
+from migopt.exact.interval_milp.orders import Improver, order_of, order_of_schedule
+from migopt.exact.interval_milp.refine import (
+    close_windows,
+    order_from,
+    solution_points,
+    split_points,
+)
+from migopt.exact.interval_milp.cuts import Cut, Separator
+from migopt.exact.interval_milp.variables import Layout, Mode
+from migopt.exact.one_gpu import Floats, OneGpu, one_gpu
+from migopt.metrics import measure
+from migopt.model import Instance, Schedule
+from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
+
+#: Relative active gap below which two values count as equal.
+EQUAL = 1e-7
+#: Columns above which a grid is not refined before the integer model is tried.
+MANY_COLUMNS = 12_000
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """State of a running solve: seconds, bounds as costs of the instance, active gap, grid points, phase."""
+
+    wall_s: float
+    upper: float | None
+    lower: float | None
+    gap: float | None
+    points: int
+    phase: str
+
+
+@dataclass
+class IntervalMilp:
+    """Exact solver for preemptive jobs on one GPU in continuous time.
+
+    Parameters
+    ----------
+    partition : str or int
+        ``free`` (the partition may change, each change takes tau), ``one`` (one partition for the
+        whole run, chosen by the solver) or the number of a partition of the catalogue.
+    max_changes : int, optional
+        Most changes of partition.
+    hint : Schedule, optional
+        A schedule to start from, for instance the best of some policies.
+    progress : callable, optional
+        Called with a ``Progress`` now and then.
+    should_stop : callable, optional
+        Asked now and then; True ends the search with the best so far.
+    """
+
+    partition: Literal["free", "one"] | int = "free"
+    max_changes: int | None = None
+    hint: Schedule | None = None
+    progress: Callable[[Progress], None] | None = None
+    should_stop: Callable[[], bool] | None = None
+
+    def solve(self, instance: Instance, budget: Budget) -> SolveResult:
+        """Return the best schedule and lower bound found within ``budget``.
+
+        Raises
+        ------
+        InputError
+            More than one GPU, or power figures that energy needs are missing.
+        """
+        return _Run(self, instance, budget).solve()
+
+
+@dataclass
+class _Side:
+    """One case (MIG on or off) with its own bound and best plan."""
+
+    problem: OneGpu
+    mode: Mode
+    improver: Improver
+    lower: float = 0.0
+    windows: Windows | None = None
+    extra: list[float] = field(default_factory=list)
+    cuts: list[Cut] = field(default_factory=list)
+    closed: bool = False
+
+
+class _Run:
+    def __init__(self, solver: IntervalMilp, instance: Instance, budget: Budget) -> None:
+        self.solver, self.instance, self.budget = solver, instance, budget
+        self.start = time.perf_counter()
+        limit = budget.time_limit_s
+        self.deadline = self.start + (limit if limit is not None else 1e9)
+        self.constant = float(instance.constant_cost)
+        self.trajectory: list[TrajectoryPoint] = []
+        self.hint_cost: float | None = None
+        self.stop = StopReason.FINISHED
+        self.counts = {"rounds": 0, "integer_models": 0, "columns": 0, "rows": 0, "points": 0}
+        free = instance.preemption.mode == "free" or (
+            instance.preemption.mode == "cost" and instance.preemption.resume_overhead_ms == 0
+        )
+        #: Whether the model's schedules are schedules of the instance.
+        self.own = free and all(instance.is_preemptible(job) for job in instance.jobs)
+
+    # ------------------------------------------------------------------ frame
+
+    def solve(self) -> SolveResult:
+        instance = self.instance
+        if not instance.jobs:
+            return self._empty()
+        try:
+            sides = self._sides()
+        except InfeasiblePartitionError as error:
+            return SolveResult(
+                Outcome.INFEASIBLE_PARTITION, StopReason.FINISHED, message=str(error)
+            )
+        self.sides = sides
+        self._start_from_hint()
+        for side in sides:
+            self._first_orders(side)
+        for side in sorted(sides, key=lambda s: s.improver.best.cost if s.improver.best else 0.0):
+            self._close(side)
+        return self._result()
+
+    def _sides(self) -> list[_Side]:
+        instance, partition = self.instance, self.solver.partition
+        sides, refused = [], None
+        scope = instance.repartition.scope
+        fixed = partition if isinstance(partition, int) else None
+        cases: list[Literal["mig", "off"]] = ["mig"]
+        if instance.mig_off and fixed is None:
+            cases.append("off")
+        for case in cases:
+            try:
+                problem = one_gpu(instance, case, partition=fixed if case == "mig" else None)
+            except InfeasiblePartitionError as error:
+                refused = error
+                continue
+            single = len(problem.classes) == 1
+            mode: Mode = "ignore"
+            if not single and (partition == "one" or scope == "never" or self.solver.max_changes == 0):
+                mode = "one"
+            elif not single and (problem.tau > 0 or self.solver.max_changes is not None):
+                mode = "change"
+            order = EventOrder(problem)
+            changes = 0 if mode == "one" else self.solver.max_changes
+            sides.append(
+                _Side(
+                    problem,
+                    mode,
+                    Improver(order, max_changes=changes, seed=self.budget.seed),
+                    windows=Windows.open(problem),
+                )
+            )
+        if not sides and refused is not None:
+            raise refused
+        return sides
+
+    def _start_from_hint(self) -> None:
+        hint = self.solver.hint
+        if hint is None:
+            return
+        self.hint_cost = float(measure(self.instance, hint).cost_exact - self.instance.constant_cost)
+        for side in self.sides:
+            side.improver.offer(self._fit(side, order_of_schedule(side.problem, hint)))
+
+    def _fit(self, side: _Side, order: Any) -> Any:
+        """Return an order in the form of the side: with classes where changes take time."""
+        if order is None or side.mode != "ignore":
+            return order
+        events = tuple(event for event in order[0] if event.kind in ("release", "done"))
+        return events, (0 if len(side.problem.classes) == 1 else None)
+
+    def _first_orders(self, side: _Side) -> None:
+        p = side.problem
+        orders = [p.due, p.release + p.quickest, p.due - p.quickest, np.maximum(p.due, p.end / 2)]
+        firsts: list[int | None] = [None]
+        if side.mode != "ignore":
+            firsts = list(range(len(p.classes)))
+        elif len(p.classes) == 1:
+            firsts = [0]
+        for first in firsts:
+            for key in orders:
+                side.improver.offer(order_of(p, [float(t) for t in key], (), first))
+        now = time.perf_counter()
+        side.improver.improve(min(self.deadline, now + 0.05 * (self.deadline - now), now + 3.0))
+        self._tell("start", 0)
+
+    # ------------------------------------------------------------------ bounds
+
+    @property
+    def upper(self) -> float | None:
+        """Least cost above the constant, of plans and of the hint."""
+        found = [side.improver.best.cost for side in self.sides if side.improver.best is not None]
+        if not self.own:
+            found = []
+        if self.hint_cost is not None:
+            found.append(self.hint_cost)
+        return min(found) if found else None
+
+    @property
+    def lower(self) -> float:
+        """Greatest proven bound above the constant."""
+        return min(side.lower for side in self.sides)
+
+    def _gap(self) -> float | None:
+        upper = self.upper
+        if upper is None:
+            return None
+        return 0.0 if upper <= 0 else max(0.0, (upper - self.lower) / upper)
+
+    def _side_closed(self, side: _Side) -> bool:
+        upper = self.upper
+        target = max(self.budget.gap, EQUAL)
+        return upper is not None and side.lower >= upper * (1 - target) - 1e-13
+
+    def _over(self) -> bool:
+        if time.perf_counter() >= self.deadline:
+            self.stop = StopReason.TIME_LIMIT
+            return True
+        if self.solver.should_stop is not None and self.solver.should_stop():
+            self.stop = StopReason.INTERRUPTED
+            return True
+        return False
+
+    def _tell(self, phase: str, points: int) -> None:
+        upper, wall = self.upper, time.perf_counter() - self.start
+        point = TrajectoryPoint(
+            wall,
+            None if upper is None else upper + self.constant,
+            self.lower + self.constant,
+        )
+        last = self.trajectory[-1] if self.trajectory else None
+        if last is None or (last.upper, last.lower) != (point.upper, point.lower):
+            self.trajectory.append(point)
+        if self.solver.progress is not None:
+            self.solver.progress(
+                Progress(wall, point.upper, point.lower, self._gap(), points, phase)
+            )
+
+    def _raise(self, side: _Side, value: float) -> None:
+        upper = self.upper
+        side.lower = max(side.lower, value if upper is None else min(value, upper))
+
+    # ------------------------------------------------------------------ rounds
+
+    def _close(self, side: _Side) -> None:
+        """Rounds on one side until its bound meets the best plan of all sides."""
+        separator = Separator(side.problem)
+        side.cuts = separator.first(float(side.problem.release.min()), side.problem.end + 1)
+        try:
+            while not self._side_closed(side) and not self._over():
+                self.counts["rounds"] += 1
+                if not self._round(side, separator):
+                    break
+        except NoBetter:
+            upper = self.upper
+            assert upper is not None
+            side.lower = max(side.lower, upper)
+        self._tell("end", self.counts["points"])
+
+    def _end(self, side: _Side) -> float:
+        """A moment by which every schedule better than the best plan has ended."""
+        p, upper = side.problem, self.upper
+        if upper is None:
+            return p.end
+        least = np.maximum(0.0, p.release + p.quickest - p.due)
+        base = float(p.late_cost @ least)
+        with np.errstate(divide="ignore"):
+            room = np.where(p.late_cost > 0, (upper - base) / p.late_cost, np.inf) + least
+        latest = np.maximum(p.due, p.release) + np.maximum(room, 0.0)
+        return float(min(p.end, latest.max() + 1e-6))
+
+    def _round(self, side: _Side, separator: Separator) -> bool:
+        """One grid: relaxation with cuts, then points or the integer model; False when nothing new came."""
+        assert side.windows is not None
+        p = side.problem
+        points = grid(p, side.extra, self._end(side))
+        relaxed: Mode = "ignore" if side.mode == "change" else side.mode
+        layout = Layout(p, points, options(p, points, side.windows), relaxed)
+        model = Model(layout, None, side.cuts)
+        self._note(model)
+        before = side.lower
+        x = self._relax(side, model, separator)
+        if x is None:
+            return False
+        upper = self.upper
+        if self._side_closed(side):
+            return True
+        gain = side.lower - before
+        missing = (upper if upper is not None else np.inf) - side.lower
+        new = [t for t in split_points(layout, x, 0.02) if self._is_new(points, t)]
+        best = side.improver.best
+        if best is not None and upper is not None:
+            real = best.completion()
+            new += [t for j, t in real.items() if t > p.due[j] and self._is_new(points, t)]
+        if new and gain > 0.1 * missing and layout.columns < MANY_COLUMNS:
+            side.extra += new
+            return True
+        return self._integer(side, model, separator, new)
+
+    def _note(self, model: Model) -> None:
+        self.counts["columns"] = max(self.counts["columns"], model.layout.columns)
+        self.counts["rows"] = max(self.counts["rows"], len(model.rows))
+        self.counts["points"] = max(self.counts["points"], len(model.layout.points))
+
+    @staticmethod
+    def _is_new(points: Floats, t: float) -> bool:
+        return bool(np.abs(points - t).min() > 1e-6)
+
+    def _relax(self, side: _Side, model: Model, separator: Separator) -> Floats | None:
+        """Solve the relaxation with cuts; raise the bound, close windows, try the order it suggests."""
+        x = None
+        for _ in range(30):
+            found = model.relax(self.deadline)
+            if found is None:
+                return x
+            value, x, reduced = found
+            self._raise(side, value - 1e-9 * abs(value))
+            upper = self.upper
+            if upper is not None and side.windows is not None:
+                close_windows(model.layout, side.windows, value, reduced, upper * (1 + 1e-9))
+            self._tell("relaxation", len(model.layout.points))
+            if self._side_closed(side) or self._over():
+                return x
+            cuts = model.separate(separator, x)
+            if not cuts:
+                break
+            side.cuts += cuts
+            model.add_cuts(cuts)
+        if x is not None:
+            self._try(side, order_from(model.layout, x), 0.5)
+        return x
+
+    def _try(self, side: _Side, order: Any, seconds: float) -> OrderPlan | None:
+        """Price an order; the best plan so far is improved, for a while, when it is new."""
+        if side.mode == "change" and order[1] is None:
+            return None
+        before = side.improver.best
+        plan = side.improver.offer(self._fit(side, order))
+        if side.improver.best is not before:
+            side.improver.improve(min(self.deadline, time.perf_counter() + seconds))
+        return plan
+
+    def _integer(
+        self, side: _Side, relaxed: Model, separator: Separator, new: list[float]
+    ) -> bool:
+        """Solve the integer model on this grid; add points where its claims are too good."""
+        assert side.windows is not None
+        p = side.problem
+        layout, model = relaxed.layout, relaxed
+        narrowed = options(p, layout.points, side.windows)
+        if side.mode == "change" or len(narrowed) < 0.9 * len(layout.options):
+            layout = Layout(p, layout.points, narrowed, side.mode)
+            model = Model(layout, self.solver.max_changes, side.cuts)
+        self._note(model)
+        self.counts["integer_models"] += 1
+        upper = self.upper
+        cutoff = upper if upper is not None else np.inf
+
+        def watch(lower: float, primal: float, solution: Floats | None) -> bool:
+            if np.isfinite(lower):
+                self._raise(side, lower)
+            if solution is not None:
+                self._try(side, order_from(layout, solution), 0.3)
+            self._tell("integer", len(layout.points))
+            best = self.upper
+            if self._side_closed(side) or self._over():
+                return True
+            return best is not None and primal - lower < 0.2 * (best - primal)
+
+        bound, x = model.branch(
+            self.deadline, cutoff, watch, threads=self.budget.threads, seed=self.budget.seed
+        )
+        self._raise(side, bound)
+        self._tell("integer", len(layout.points))
+        if self._side_closed(side) or self._over() or x is None:
+            return x is None and not self._side_closed(side) and not self._over() and False
+        plan = self._try(side, order_from(layout, x), 1.0)
+        side.cuts += model.separate(separator, x)
+        found = solution_points(layout, x, plan) + split_points(layout, x, 0.5)
+        fresh = [t for t in [*found, *new] if self._is_new(layout.points, t)]
+        side.extra += fresh
+        return bool(fresh) or len(side.cuts) > 0
+
+    # ------------------------------------------------------------------ answer
+
+    def _empty(self) -> SolveResult:
+        instance = self.instance
+        schedule = Schedule((instance.catalogue(0)[1],), ())
+        cost = float(instance.constant_cost)
+        return SolveResult(
+            Outcome.OPTIMAL,
+            StopReason.FINISHED,
+            schedule,
+            lower=cost,
+            proof="engine",
+            claimed_upper=cost,
+            engine=engine_name(),
+        )
+
+    def _result(self) -> SolveResult:
+        gap = self._gap()
+        if self.stop is StopReason.FINISHED and gap is not None and gap > EQUAL:
+            self.stop = StopReason.GAP_REACHED if gap <= self.budget.gap else StopReason.FINISHED
+        best = min(
+            (side for side in self.sides if side.improver.best is not None and self.own),
+            key=lambda side: side.improver.best.cost if side.improver.best else np.inf,
+            default=None,
+        )
+        schedule, claimed, detail = self.solver.hint, None, dict(self.counts)
+        if best is not None and best.improver.best is not None:
+            plan = best.improver.best
+            ticks = to_ticks(best.problem, plan)
+            claimed = self.constant + plan.cost
+            detail |= {
+                "tick_allowance": ticks.allowance,
+                "moved_ms": dict(ticks.moved_ms),
+                "orders_priced": best.improver.solver.solved,
+            }
+            if schedule is None or (
+                measure(self.instance, ticks.schedule).cost_exact
+                <= measure(self.instance, schedule).cost_exact
+            ):
+                schedule = ticks.schedule
+        detail |= {"grid_points": self.counts["points"], "case": len(self.sides)}
+        lower = self.constant + self.lower
+        narrow = self._narrow()
+        outcome = Outcome.BOUND_ONLY
+        if schedule is not None:
+            outcome = Outcome.FEASIBLE
+            if self.own and gap is not None and gap <= EQUAL and not narrow:
+                outcome = Outcome.OPTIMAL
+        return SolveResult(
+            outcome,
+            self.stop,
+            schedule,
+            lower=None if narrow else lower,
+            class_lower=lower if narrow else None,
+            class_name=narrow,
+            proof="engine",
+            claimed_upper=claimed,
+            wall_s=time.perf_counter() - self.start,
+            trajectory=tuple(self.trajectory),
+            engine=engine_name(),
+            detail=detail,
+            message=self._coverage(),
+        )
+
+    def _narrow(self) -> str:
+        """Name the narrower class that the bound holds for; empty when it holds for the instance."""
+        if isinstance(self.solver.partition, int):
+            return f"partition {self.solver.partition} throughout"
+        if self.solver.partition == "one" and self.instance.repartition.scope != "never":
+            return "one partition throughout"
+        if self.solver.max_changes is not None:
+            return f"at most {self.solver.max_changes} changes of partition"
+        return ""
+
+    def _coverage(self) -> str:
+        """Say what of the instance the model does not cover, if anything."""
+        notes = []
+        if not self.own:
+            what = "resume overheads" if self.instance.preemption.mode == "cost" else "no preemption"
+            notes.append(f"not covered: {what}; the lower bound holds, it ignores them")
+        return "; ".join(notes)

@@ -1,0 +1,187 @@
+"""From solutions to orders of events, and local search over orders: the upper side.
+
+Every order is priced by the event-order LP, so what is found is a schedule in continuous time.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Sequence
+
+from migopt.exact.event_order import Event, EventOrder, OrderPlan
+from migopt.exact.one_gpu import OneGpu
+from migopt.model import Schedule
+from migopt.units import MS_PER_MINUTE
+
+Order = tuple[tuple[Event, ...], int | None]
+
+
+def order_of(
+    problem: OneGpu,
+    completion: Sequence[float],
+    changes: Sequence[tuple[float, int]] = (),
+    first: int | None = None,
+) -> Order:
+    """Return the order of events with these completions and (begin, class) of changes, in minutes."""
+    timed: list[tuple[float, int, int, list[Event]]] = []
+    for j in range(problem.jobs):
+        timed.append((float(problem.release[j]), 1, j, [Event("release", j)]))
+        moment = max(float(completion[j]), float(problem.release[j]) + problem.quickest[j])
+        timed.append((moment, 0, j, [Event("done", j)]))
+    for number, (moment, target) in enumerate(changes):
+        timed.append((moment, 2, number, [Event("off", -1), Event("on", target)]))
+    timed.sort(key=lambda item: item[:3])
+    return tuple(event for item in timed for event in item[3]), first
+
+
+def order_of_schedule(problem: OneGpu, schedule: Schedule) -> Order | None:
+    """Return the order of a one-GPU schedule, None when it uses partitions outside the classes."""
+    done = schedule.completions_ms()
+    if any(job.id not in done for job in problem.instance.jobs):
+        return None
+    completion = [done[job.id] / MS_PER_MINUTE for job in problem.instance.jobs]
+    if problem.tau == 0 and len(problem.classes) > 1:
+        return order_of(problem, completion)
+    first = _class_of(problem, schedule, -1)
+    changes = [
+        (change.start_ms / MS_PER_MINUTE, _class_of(problem, schedule, n))
+        for n, change in enumerate(schedule.reconfigurations)
+    ]
+    if first is None or any(target is None for _, target in changes):
+        return None
+    return order_of(problem, completion, [(t, c) for t, c in changes if c is not None], first)
+
+
+def _class_of(problem: OneGpu, schedule: Schedule, change: int) -> int | None:
+    partition = schedule.initial[0] if change < 0 else schedule.reconfigurations[change].new
+    if partition.is_off:
+        return 0 if problem.vectors.off_vector is not None else None
+    if problem.vectors.off_vector is not None:
+        return None
+    counts = [0] * problem.groups
+    for name in partition.profiles:
+        if name not in problem.vectors.group_of:
+            return None
+        counts[problem.vectors.group_of[name]] += 1
+    full = problem.vectors.number.get(tuple(counts))
+    for c, members in enumerate(problem.classes):
+        if full is not None and full in members:
+            return c
+    return None
+
+
+def is_valid(events: Sequence[Event]) -> bool:
+    """Return whether an order makes sense: release before completion, nothing done within a change."""
+    released: set[int] = set()
+    changing = False
+    for event in events:
+        if event.kind == "release":
+            released.add(event.who)
+        elif event.kind == "done":
+            if changing or event.who not in released:
+                return False
+        elif event.kind == "off":
+            if changing:
+                return False
+            changing = True
+        else:
+            if not changing:
+                return False
+            changing = False
+    return not changing
+
+
+def swaps(events: tuple[Event, ...]) -> Iterator[tuple[Event, ...]]:
+    """Yield every valid exchange of neighbours; a completion may also jump over a whole change."""
+    for e in range(len(events) - 1):
+        one, two = events[e], events[e + 1]
+        if one.kind == two.kind == "release":
+            continue
+        changed = (*events[:e], two, one, *events[e + 2 :])
+        if is_valid(changed):
+            yield changed
+    for e in range(len(events) - 2):
+        for turned in (
+            (events[e + 1], events[e + 2], events[e]),
+            (events[e + 2], events[e], events[e + 1]),
+        ):
+            kinds = [event.kind for event in turned]
+            if "off" in kinds and "on" in kinds and "done" in kinds:
+                changed = (*events[:e], *turned, *events[e + 3 :])
+                if is_valid(changed):
+                    yield changed
+
+
+def change_moves(problem: OneGpu, order: Order, most: int | None) -> Iterator[Order]:
+    """Yield orders with a change left out, moved to another class, or added."""
+    events, first = order
+    if first is None:
+        return
+    ons = [e for e, event in enumerate(events) if event.kind == "on"]
+    for on in ons:
+        off = max(e for e in range(on) if events[e].kind == "off")
+        yield tuple(x for e, x in enumerate(events) if e not in (on, off)), first
+    for c in range(len(problem.classes)):
+        if c != first:
+            yield events, c
+        for on in ons:
+            if events[on].who != c:
+                yield (*events[:on], Event("on", c), *events[on + 1 :]), first
+    if most is not None and len(ons) >= most:
+        return
+    changing, current = False, first
+    for e, event in enumerate(events[:-1]):
+        if event.kind == "off":
+            changing = True
+        elif event.kind == "on":
+            changing, current = False, event.who
+        if changing:
+            continue
+        for c in range(len(problem.classes)):
+            if c != current:
+                yield (*events[: e + 1], Event("off", -1), Event("on", c), *events[e + 1 :]), first
+
+
+class Improver:
+    """Keeps the best plan of one problem and improves it by exchanges of events."""
+
+    def __init__(self, solver: EventOrder, *, max_changes: int | None, seed: int = 0) -> None:
+        self.solver, self.problem = solver, solver.problem
+        self.max_changes = max_changes
+        self.best: OrderPlan | None = None
+        self.seen: set[Order] = set()
+        self.draw = random.Random(seed)
+
+    def offer(self, order: Order | None) -> OrderPlan | None:
+        """Price an order not seen yet; keep it when it is the best."""
+        if order is None or order in self.seen:
+            return None
+        self.seen.add(order)
+        changes = sum(event.kind == "on" for event in order[0])
+        if self.max_changes is not None and changes > self.max_changes:
+            return None
+        plan = self.solver.solve(*order)
+        if plan is not None and (self.best is None or plan.cost < self.best.cost * (1 - 1e-12)):
+            self.best = plan
+        return plan
+
+    def improve(self, deadline: float, plan: OrderPlan | None = None) -> None:
+        """Exchange events of ``plan`` (the best by default) while it helps and time is left."""
+        current = plan or self.best
+        while current is not None:
+            better = None
+            order = (current.events, current.first)
+            near = [(events, current.first) for events in swaps(current.events)]
+            far = list(change_moves(self.problem, order, self.max_changes))
+            self.draw.shuffle(near)
+            self.draw.shuffle(far)
+            far.sort(key=lambda item: len(item[0]))
+            for candidate in (*near, *far):
+                if time.perf_counter() > deadline:
+                    return
+                found = self.offer(candidate)
+                if found is not None and found.cost < current.cost * (1 - 1e-10):
+                    better = found
+                    break
+            current = better

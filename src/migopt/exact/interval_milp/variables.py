@@ -1,0 +1,142 @@
+"""Variables of the interval MILP and where each stands in the vector of columns.
+
+Per option o (a job and the interval in which it completes, or "on time"):
+
+* ``lam[o]`` in {0, 1}: the job completes that way;
+* ``u[o, i, k]``: minutes of it on profile group k in interval i.
+
+Per interval i: ``y[c, b, i]``, minutes of busy vector b while partition class c is in force. With
+partition changes also, per class and interval, ``f`` (first in force, binary), ``a`` and ``d`` (arrivals
+at and departures from c by changes wholly inside, a integer), per boundary ``q`` (the partition
+arrived at by a change across it) and ``lost`` (minutes that such a change takes from each interval near
+it). With one partition for the whole run ``z[c]`` is binary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from migopt.exact.interval_milp.grid import Option
+from migopt.exact.one_gpu import Floats, OneGpu
+
+#: ``ignore``: any vector at any time; ``one``: one class for the whole run; ``change``: with tau.
+Mode = Literal["ignore", "one", "change"]
+Ints = NDArray[np.int64]
+
+
+@dataclass
+class Layout:
+    """Column numbers of one model."""
+
+    problem: OneGpu
+    points: Floats
+    options: list[Option]
+    mode: Mode
+    columns: int = 0
+    integer: list[Ints] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        p = self.problem
+        self.intervals = len(self.points) - 1
+        self.length = np.diff(self.points)
+        self.lam = self._take(len(self.options))
+        self.integer.append(self.lam)
+        self.u: list[Ints] = []
+        self.fits = [np.flatnonzero(p.speed[j] > 0) for j in range(p.jobs)]
+        for o in self.options:
+            shape = (o.last - o.first + 1, len(self.fits[o.job]))
+            self.u.append(self._take(shape[0] * shape[1]).reshape(shape))
+        self.vectors = self._vectors()
+        self.y = [
+            self._take(len(members) * self.intervals).reshape(self.intervals, len(members))
+            for members in self.vectors
+        ]
+        if self.mode == "one":
+            self.z = self._take(len(self.vectors))
+            self.integer.append(self.z)
+        if self.mode == "change":
+            self._changes()
+
+    def _take(self, count: int) -> Ints:
+        found = np.arange(self.columns, self.columns + count)
+        self.columns += count
+        return found
+
+    def _vectors(self) -> list[Ints]:
+        """Busy vectors per class (one class of all when changes are free), dominated ones left out."""
+        p = self.problem
+        if self.mode == "ignore":
+            kept = undominated(p, np.ones((len(p.vectors), 1), dtype=bool))
+            return [kept[kept > 0]]
+        member = np.zeros((len(p.vectors), len(p.classes)), dtype=bool)
+        for c, members in enumerate(p.classes):
+            member[list(members), c] = True
+        kept = set(undominated(p, member).tolist()) - {0}
+        return [np.array(sorted(kept & set(members)), dtype=np.int64) for members in p.classes]
+
+    def _changes(self) -> None:
+        classes, n, tau = len(self.vectors), self.intervals, self.problem.tau
+        self.f = self._take(classes * n).reshape(n, classes)
+        #: Intervals that can hold a whole change.
+        self.roomy = np.flatnonzero(self.length >= tau * (1 - 1e-12))
+        self.a = self._take(classes * len(self.roomy)).reshape(len(self.roomy), classes)
+        self.d = self._take(classes * len(self.roomy)).reshape(len(self.roomy), classes)
+        self.q = self._take(classes * max(n - 1, 0)).reshape(max(n - 1, 0), classes)
+        self.integer += [self.f.ravel(), self.a.ravel()]
+        self.lost: list[tuple[int, int, int]] = []  # (boundary, interval, column)
+        for e in range(n - 1):
+            moment = self.points[e + 1]
+            near = (self.points[1:] > moment - tau) & (self.points[:-1] < moment + tau)
+            for i in np.flatnonzero(near):
+                self.lost.append((e, int(i), int(self._take(1)[0])))
+
+
+def undominated(problem: OneGpu, member: NDArray[np.bool_]) -> Ints:
+    """Return the vectors that no other one makes useless.
+
+    Vector b is useless beside b' when b' costs no more, is in every class of b, and has for each of
+    its slices one of its own on which no job is slower: what runs on b runs on b'.
+    """
+    counts, cost, speed = problem.counts, problem.vector_cost, problem.speed
+    groups = problem.groups
+    covers = [
+        [bool((speed[:, x] >= speed[:, k]).all()) for x in range(groups)] for k in range(groups)
+    ]
+    alive = list(range(len(cost)))
+    for b in range(len(cost)):
+        for other in alive:
+            if other == b or cost[other] > cost[b] or (member[b] & ~member[other]).any():
+                continue
+            same = cost[other] == cost[b] and (counts[other] == counts[b]).all()
+            if not same and _covered(counts[b], counts[other], covers):
+                mutual = cost[other] == cost[b] and _covered(counts[other], counts[b], covers)
+                equal_classes = bool((member[b] == member[other]).all())
+                if mutual and equal_classes and other > b:
+                    continue
+                alive.remove(b)
+                break
+    return np.array(alive, dtype=np.int64)
+
+
+def _covered(small: Ints, large: Ints, covers: list[list[bool]]) -> bool:
+    """Return whether every slice of ``small`` can be matched to a slice of ``large`` that covers it."""
+    need = [k for k, n in enumerate(small) for _ in range(int(n))]
+    have = [k for k, n in enumerate(large) for _ in range(int(n))]
+    if len(need) > len(have):
+        return False
+    match: dict[int, int] = {}
+
+    def place(item: int, seen: set[int]) -> bool:
+        for slot, k in enumerate(have):
+            if covers[need[item]][k] and slot not in seen:
+                seen.add(slot)
+                if slot not in match or place(match[slot], seen):
+                    match[slot] = item
+                    return True
+        return False
+
+    return all(place(item, set()) for item in range(len(need)))
