@@ -94,9 +94,10 @@ def _import(format: str, path: Path, options: dict[str, Any]) -> ImportReport:
         items = reader.read(open_lines(path), checked, notes)
         selection = select(items, checked, hour_of_day_real=reader.HOUR_OF_DAY_REAL)
     except InputError as error:
-        if error.source:
+        # One that names a place is about an option, not about the file.
+        if error.source or error.where:
             raise
-        raise InputError(error.message, where=error.where, source=str(path)) from None
+        raise InputError(error.message, source=str(path)) from None
     if not selection.records:
         raise NothingLeftError(selection, str(path))
     instance = _instance(format, reader, path, checked, builder, selection, notes)
