@@ -87,7 +87,11 @@ def nearest_hint(name: str, known: Iterable[str], limit: int = 3) -> str:
     """Return '; nearest: …' or '; known: …' for an error message about an unknown name."""
     known = [str(item) for item in known]
     lowered = {item.lower(): item for item in known}
-    close = difflib.get_close_matches(str(name).lower(), lowered, n=limit, cutoff=0.5)
+    wanted = str(name).lower()
+    # A beginning ("H100") says more than a likeness ("H200").
+    begun = sorted(item for item in lowered if wanted and item.startswith(wanted))
+    alike = difflib.get_close_matches(wanted, lowered, n=limit, cutoff=0.5)
+    close = list(dict.fromkeys([*begun, *alike]))[:limit]
     if close:
         return "; nearest: " + ", ".join(lowered[item] for item in close)
     shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
