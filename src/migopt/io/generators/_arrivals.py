@@ -13,14 +13,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import islice, takewhile
+from itertools import islice
 from typing import Any
 
-from migopt.errors import UnknownNameError
+from migopt.errors import InputError, UnknownNameError
 from migopt.io.generators._streams import Streams, exponential, lognormal
+from migopt.units import MAX_TIME_MS, MS_PER_HOUR
 
 HOURS = 24
 _HOUR_MIN = 60.0
+_LAST_HOUR = MAX_TIME_MS // MS_PER_HOUR
 
 
 @cache
@@ -76,27 +78,35 @@ class ArrivalProcess:
     batch_mean: float = 1.0
     day_cv: float = 0.0
 
+    def expected(self, days: int) -> float:
+        """Return the expected number of arrivals in so many days."""
+        return self.mean_per_min * _HOUR_MIN * HOURS * days
+
     def first(self, count: int, streams: Streams) -> list[float]:
         """Return the first ``count`` arrival times in minutes, over as many days as it takes."""
-        return list(islice(self._times(streams), count))
+        times = list(islice(self._times(streams, _LAST_HOUR), count))
+        if len(times) < count:
+            raise InputError("so few arrivals that some lie beyond the greatest time")
+        return times
 
     def within(self, days: int, streams: Streams) -> list[float]:
         """Return all arrival times before the end of the last day, in minutes."""
-        end = days * HOURS * _HOUR_MIN
-        return list(takewhile(lambda time: time < end, self._times(streams)))
+        return list(self._times(streams, days * HOURS))
 
-    def _times(self, streams: Streams) -> Iterator[float]:
-        """Yield arrival times without end: each unit exponential is used up hour by hour."""
+    def _times(self, streams: Streams, hours: int) -> Iterator[float]:
+        """Yield arrival times within so many hours: each unit exponential is used up hour by hour."""
         uniforms, sizes = streams.endless("gap"), streams.endless("batch")
-        hours = self._mass_per_hour(streams)
-        hour, mass = 0, next(hours)
+        masses = self._mass_per_hour(streams)
+        hour, mass = 0, next(masses)
         left = mass
         while True:
             need = exponential(next(uniforms), 1.0)
             while need >= left:
                 need -= left
-                hour, mass = hour + 1, next(hours)
+                hour, mass = hour + 1, next(masses)
                 left = mass
+                if hour == hours:
+                    return
             left -= need
             time = _HOUR_MIN * (hour + (1 - left / mass))
             for _ in range(self._batch_size(sizes)):

@@ -28,6 +28,8 @@ Numbers = Annotated[tuple[Annotated[float, Field(ge=0)], ...], BeforeValidator(s
 Sizes = Annotated[tuple[Annotated[int, Field(ge=1, le=99)], ...], BeforeValidator(split_list)]
 Names = Annotated[tuple[str, ...], BeforeValidator(split_list)]
 Positive = Annotated[float, Field(gt=0)]
+#: Minutes of a duration, of any sensible length.
+Minutes = Annotated[float, Field(gt=0, le=1_000_000)]
 
 
 class ScenarioParameters(Options):
@@ -57,23 +59,32 @@ class ScenarioParameters(Options):
         + " (default published; flat when jobs is given)",
     )
     batch_mean: float = Field(
-        1.0, ge=1, description="mean number of jobs that arrive at the same moment (geometric)"
+        1.0,
+        ge=1,
+        le=1_000_000,
+        description="mean number of jobs that arrive at the same moment (geometric)",
     )
     day_cv: float = Field(
-        0.0, ge=0, description="coefficient of variation of a random factor on each day's rate"
+        0.0,
+        ge=0,
+        le=100,
+        description="coefficient of variation of a random factor on each day's rate",
     )
     inference_share: float = Field(0.8, ge=0, le=1, description="share of inference jobs")
-    inference_mean_min: Positive = Field(
+    inference_mean_min: Minutes = Field(
         3.0, description="mean of the exponential inference duration on 1g, minutes"
     )
-    due_low: float = Field(1.0, ge=0, description="least due factor")
+    due_low: float = Field(1.0, ge=0, le=1_000_000, description="least due factor")
     due_high: float = Field(
-        1.5, ge=0, description="greatest due factor; due = release + U(low, high) x duration on 7g"
+        1.5,
+        ge=0,
+        le=1_000_000,
+        description="greatest due factor; due = release + U(low, high) x duration on 7g",
     )
     catalogue: str = Field("paper-12", description="partitions that may be in force")
     mig_off: bool = Field(False, description="whether a GPU may run with MIG off")
     off_gain: float = Field(
-        0.06, ge=0, description="how much faster than on 7g a linear job runs with MIG off"
+        0.06, ge=0, le=100, description="how much faster than on 7g a linear job runs with MIG off"
     )
     repartition: Literal["gpu", "slices", "never"] = Field(
         "gpu", description="what stands still during a repartition: gpu or slices; or never allowed"

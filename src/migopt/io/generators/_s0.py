@@ -14,7 +14,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from migopt.io.elasticity import CAPS, SUBLINEAR, speeds
-from migopt.io.generators._parameters import Names, Numbers, Positive, ScenarioParameters, Sizes
+from migopt.io.generators._parameters import Minutes, Names, Numbers, ScenarioParameters, Sizes
 from migopt.io.generators._streams import (
     Streams,
     between,
@@ -34,10 +34,10 @@ class S0Parameters(ScenarioParameters):
     """Parameters of the S0 scenarios."""
 
     mig_off: bool = Field(True, description="whether a GPU may run with MIG off")
-    training_low_min: Positive = Field(
+    training_low_min: Minutes = Field(
         10.0, description="least training duration on 1g (uniform), minutes"
     )
-    training_high_min: Positive = Field(
+    training_high_min: Minutes = Field(
         40.0, description="greatest training duration on 1g (uniform), minutes"
     )
     elasticity: Literal["synthetic", "measured"] = Field(

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Protocol
 
+from migopt.errors import InputError
 from migopt.gpus import default_power, load_gpu
 from migopt.io._options import rational
 from migopt.io.generators._arrivals import ArrivalProcess, published_mean_per_min
@@ -28,6 +29,8 @@ from migopt.placement import build_catalogue
 from migopt.units import MS_PER_DAY, MS_PER_MINUTE, ceil_div, ms_from_minutes
 
 GPU = "A100-40GB"
+#: Most jobs that a scenario may be expected to have.
+MAX_JOBS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,10 @@ def _arrivals(
     process = ArrivalProcess(str(p.arrivals), mean, p.batch_mean, p.day_cv)
     if p.jobs is not None:
         return process.first(p.jobs, streams)
-    return process.within(int(p.days or 1), streams)
+    days = int(p.days or 1)
+    if process.expected(days) > MAX_JOBS:
+        raise InputError(f"about {process.expected(days):.3g} jobs; the most is {MAX_JOBS:,}")
+    return process.within(days, streams)
 
 
 def _jobs(

@@ -13,7 +13,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from migopt.io.generators._parameters import Positive, ScenarioParameters
+from migopt.io.generators._parameters import Minutes, ScenarioParameters
 from migopt.io.generators._streams import Streams, exponential, lognormal
 from migopt.io.generators._workload import Draw
 from migopt.io.measured import measured
@@ -27,10 +27,10 @@ _Z95 = 1.645
 class Parameters(ScenarioParameters):
     """Parameters of ``smartmig``."""
 
-    training_p05_min: Positive = Field(
+    training_p05_min: Minutes = Field(
         40.0, description="5th percentile of the lognormal training duration on 1g, minutes"
     )
-    training_p95_min: Positive = Field(
+    training_p95_min: Minutes = Field(
         60.0, description="95th percentile of the lognormal training duration on 1g, minutes"
     )
     bert_share: float = Field(

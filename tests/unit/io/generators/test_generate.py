@@ -233,12 +233,21 @@ def test_batches_and_day_factors_keep_the_mean_rate():
         ({"weight_a": "-1"}, "weight_a: must be at least 0"),
         ({"load": "nan"}, "load: input should be a finite number"),
         ({"catalogue": "paper-13"}, "nearest: paper-1"),
+        ({"rate_multiplier": 1e12}, "about 2.07e\\+14 jobs; the most is 10,000,000"),
+        ({"jobs": 9, "load": 1e-9}, "beyond the greatest time"),
     ],
 )
 def test_bad_parameters_are_one_clear_error(given, message):
     """Each bad parameter names itself, what is wrong and, for names, the nearest valid one."""
     with pytest.raises(InputError, match=message):
         generate("s0-slack", seed=1, **given)
+
+
+def test_a_day_may_have_no_job():
+    """A rate near 0 gives an instance without jobs, not an error."""
+    instance = generate("s0-slack", seed=1, rate_multiplier=1e-9)
+    assert instance.jobs == ()
+    assert instance.horizon_ms == MS_PER_DAY
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, (), (1, -2)])
