@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import sys
@@ -38,7 +39,8 @@ def _first(highspy: Any) -> Any:
     try:
         os.dup2(sink, 1)
         highs = highspy.Highs()
-        ctypes.CDLL(None).fflush(None)
+        with contextlib.suppress(OSError, AttributeError, TypeError):
+            ctypes.CDLL(None).fflush(None)
     finally:
         os.dup2(saved, 1)
         os.close(saved)

@@ -131,7 +131,10 @@ class EventOrder:
         self.pool: dict[Assignment, None] = {}
         self.solved = 0
         worst = problem.late_cost.sum() * problem.end + problem.vector_cost.max() * problem.end
-        self._penalty = 100.0 * max(worst, 1e-9)
+        # Engines judge reduced costs in absolute terms: the cost rates are brought near one.
+        rates = problem.vector_cost.max(initial=0.0) or problem.late_cost.max(initial=0.0) or 1.0
+        self.scale = 1.0 / float(rates)
+        self.penalty = 100.0 * max(worst, 1e-9) * self.scale
         members = np.zeros((len(problem.classes), len(problem.vectors)), dtype=bool)
         for c, vectors in enumerate(problem.classes):
             members[c, list(vectors)] = True
@@ -228,7 +231,7 @@ class _OrderProgram:
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = columns, len(rows)
         lp.col_cost_ = np.concatenate(
-            [np.zeros(len(free)), p.late_cost, np.full(jobs, self.parent._penalty)]
+            [np.zeros(len(free)), p.late_cost * self.parent.scale, np.full(jobs, self.parent.penalty)]
         )
         lp.col_lower_, lp.col_upper_ = np.zeros(columns), np.full(columns, inf)
         lp.row_lower_ = np.array([row[0] for row in rows])
@@ -263,7 +266,7 @@ class _OrderProgram:
         for gap, (vector, pairs) in new:
             self.known.add((gap, (vector, pairs)))
             self.columns.append((gap, (vector, pairs)))
-            cost.append(self.problem.vector_cost[vector])
+            cost.append(self.problem.vector_cost[vector] * self.parent.scale)
             index.append(gap)
             value.append(-1.0)
             for j, k in pairs:
@@ -300,9 +303,9 @@ class _OrderProgram:
         worth = dual[self.work0 : self.work0 + p.jobs, None] * p.speed
         profit = np.where(self.present[:, :, None] & (p.speed > 0), worth[None], -1.0)
         value, choices = self.parent.pricer.values(profit)
-        reduced = p.vector_cost[None] - value + dual[: self.gaps, None]
+        reduced = p.vector_cost[None] * self.parent.scale - value + dual[: self.gaps, None]
         reduced[~self.allowed] = 0.0
-        scale = max(1e-12, float(p.vector_cost.max(initial=0.0)), float(worth.max(initial=0.0)))
+        scale = max(1.0, float(worth.max(initial=0.0)))
         limit = -PRICE_TOLERANCE * max(scale, float(np.abs(dual[: self.gaps]).max(initial=0.0)))
         new: dict[tuple[int, Assignment], None] = {}
         for gap in np.flatnonzero(reduced.min(axis=1) < limit):

@@ -17,14 +17,12 @@ objective wants them long, and
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
+
+from ortools.sat.python import cp_model
 
 from migopt.exact.cpsat.case import Case
 from migopt.exact.cpsat.variables import Variables
 from migopt.model import Job
-
-if TYPE_CHECKING:
-    from ortools.sat.python import cp_model
 
 
 def add_constraints(model: cp_model.CpModel, case: Case, variables: Variables) -> None:
@@ -51,11 +49,35 @@ def add_runs(model: cp_model.CpModel, case: Case, variables: Variables) -> None:
             name = f"run{j},{k}"
             run = model.new_optional_interval_var(start, durations[k], end, literal, name)
             intervals[k].append(run)
+    add_whole_gpu(model, case, variables)
     for k, runs in enumerate(intervals):
         if case.slices[k] == 1:
             model.add_no_overlap(runs)
         elif len(runs) > case.slices[k]:
             model.add_cumulative(runs, [1] * len(runs), case.slices[k])
+
+
+def add_whole_gpu(model: cp_model.CpModel, case: Case, variables: Variables) -> None:
+    """Redundant: all jobs together need at most all compute slices; the engine's own cuts work on this."""
+    if sum(case.slices) == 1:
+        return
+    runs, demands = [], []
+    for j, use in enumerate(variables.use):
+        durations = dict(case.modes(j))
+        size = model.new_int_var_from_domain(
+            cp_model.Domain.from_values([durations[k] for k in use]), f"size{j}"
+        )
+        demand = model.new_int_var_from_domain(
+            cp_model.Domain.from_values([case.compute[k] for k in use]), f"demand{j}"
+        )
+        model.add(size == sum(durations[k] * literal for k, literal in use.items()))
+        model.add(demand == sum(case.compute[k] * literal for k, literal in use.items()))
+        runs.append(
+            model.new_interval_var(variables.start[j], size, variables.end[j], f"run{j}")
+        )
+        demands.append(demand)
+    whole = sum(c * n for c, n in zip(case.compute, case.slices, strict=True))
+    model.add_cumulative(runs, demands, whole)
 
 
 def add_equal_jobs(model: cp_model.CpModel, case: Case, variables: Variables) -> None:

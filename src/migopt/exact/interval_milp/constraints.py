@@ -59,12 +59,17 @@ class Usage:
         self.columns: list[list[np.ndarray]] = [[] for _ in range(layout.intervals)]
         self.jobs: list[list[np.ndarray]] = [[] for _ in range(layout.intervals)]
         self.kinds: list[list[np.ndarray]] = [[] for _ in range(layout.intervals)]
-        for option, block in zip(layout.options, layout.u, strict=True):
-            kinds = layout.fits[option.job]
-            for row, i in enumerate(range(option.first, option.last + 1)):
-                self.columns[i].append(block[row])
-                self.jobs[i].append(np.full(len(kinds), option.job))
-                self.kinds[i].append(kinds)
+        blocks = [
+            (option.job, begin, block)
+            for option, begin, block in zip(layout.options, layout.begin, layout.u, strict=True)
+        ]
+        blocks += [(bundle.job, bundle.first, bundle.u) for bundle in layout.bundles]
+        for job, begin, block in blocks:
+            kinds = layout.fits[job]
+            for row in range(len(block)):
+                self.columns[begin + row].append(block[row])
+                self.jobs[begin + row].append(np.full(len(kinds), job))
+                self.kinds[begin + row].append(kinds)
 
     def at(self, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return columns, jobs and groups of interval ``i``."""
@@ -103,9 +108,19 @@ def _completion(layout: Layout, rows: Rows) -> None:
         speed = p.speed[option.job, layout.fits[option.job]]
         block = layout.u[o]
         work = np.broadcast_to(speed, block.shape)
-        rows.add(0, 0, [(block, work), (layout.lam[o : o + 1], -1.0)])
-        for row, i in enumerate(range(option.first, option.last + 1)):
-            rows.add(-INF, 0, [(block[row], 1.0), (layout.lam[o : o + 1], -layout.length[i])])
+        lam = layout.lam[o : o + 1]
+        before = layout.share[o : o + 1]
+        shared = before[before >= 0]
+        rows.add(0, 0, [(block, work), (shared, 1.0), (lam, -1.0)])
+        for row, i in enumerate(range(layout.begin[o], option.last + 1)):
+            rows.add(-INF, 0, [(block[row], 1.0), (lam, -layout.length[i])])
+    for bundle in layout.bundles:
+        speed = p.speed[bundle.job, layout.fits[bundle.job]]
+        work = np.broadcast_to(speed, bundle.u.shape)
+        rows.add(0, INF, [(bundle.u, work), (layout.share[bundle.members], -1.0)])
+        lam = layout.lam[bundle.members]
+        for row, i in enumerate(range(bundle.first, bundle.own)):
+            rows.add(-INF, 0, [(bundle.u[row], 1.0), (lam, -layout.length[i])])
 
 
 def _slices(layout: Layout, rows: Rows) -> None:

@@ -15,7 +15,7 @@ from migopt.exact.event_order import EventOrder, OrderPlan
 from migopt.exact.interval_milp.decode import to_ticks
 from migopt.exact.interval_milp.engine import Model, NoBetter
 from migopt.exact.interval_milp.grid import Windows, grid, options
-from migopt.exact.interval_milp.orders import Improver, order_of, order_of_schedule
+from migopt.exact.interval_milp.orders import Improver, follow, order_of, order_of_schedule
 from migopt.exact.interval_milp.refine import (
     close_windows,
     order_from,
@@ -94,7 +94,10 @@ class _Side:
     windows: Windows | None = None
     extra: list[float] = field(default_factory=list)
     cuts: list[Cut] = field(default_factory=list)
-    closed: bool = False
+    separator: Separator | None = None
+    free: EventOrder | None = None
+    rounds: int = 0
+    stuck: bool = False
 
 
 class _Run:
@@ -130,8 +133,7 @@ class _Run:
         self._start_from_hint()
         for side in sides:
             self._first_orders(side)
-        for side in sorted(sides, key=lambda s: s.improver.best.cost if s.improver.best else 0.0):
-            self._close(side)
+        self._rounds()
         return self._result()
 
     def _sides(self) -> list[_Side]:
@@ -194,8 +196,13 @@ class _Run:
         for first in firsts:
             for key in orders:
                 side.improver.offer(order_of(p, [float(t) for t in key], (), first))
+        if side.mode == "change":
+            for key in orders:
+                self._try(side, order_of(p, [float(t) for t in key]), 0.2)
         now = time.perf_counter()
-        side.improver.improve(min(self.deadline, now + 0.05 * (self.deadline - now), now + 3.0))
+        share = min(self.deadline, now + 0.1 * (self.deadline - now), now + 0.4 * p.jobs)
+        side.improver.improve(share)
+        side.improver.shake(share)
         self._tell("start", 0)
 
     # ------------------------------------------------------------------ bounds
@@ -256,19 +263,25 @@ class _Run:
 
     # ------------------------------------------------------------------ rounds
 
-    def _close(self, side: _Side) -> None:
-        """Rounds on one side until its bound meets the best plan of all sides."""
-        separator = Separator(side.problem)
-        side.cuts = separator.first(float(side.problem.release.min()), side.problem.end + 1)
-        try:
-            while not self._side_closed(side) and not self._over():
-                self.counts["rounds"] += 1
-                if not self._round(side, separator):
-                    break
-        except NoBetter:
-            upper = self.upper
-            assert upper is not None
-            side.lower = max(side.lower, upper)
+    def _rounds(self) -> None:
+        """Rounds on the side of the lowest bound until every bound meets the best plan of all sides."""
+        for side in self.sides:
+            side.separator = Separator(side.problem)
+            side.cuts = side.separator.first(
+                float(side.problem.release.min()), side.problem.end + 1
+            )
+        while not self._over():
+            left = [side for side in self.sides if not side.stuck and not self._side_closed(side)]
+            if not left:
+                break
+            side = min(left, key=lambda item: item.lower)
+            self.counts["rounds"] += 1
+            try:
+                side.stuck = not self._round(side)
+            except NoBetter:
+                upper = self.upper
+                assert upper is not None
+                side.lower = max(side.lower, upper)
         self._tell("end", self.counts["points"])
 
     def _end(self, side: _Side) -> float:
@@ -283,14 +296,17 @@ class _Run:
         latest = np.maximum(p.due, p.release) + np.maximum(room, 0.0)
         return float(min(p.end, latest.max() + 1e-6))
 
-    def _round(self, side: _Side, separator: Separator) -> bool:
+    def _round(self, side: _Side) -> bool:
         """One grid: relaxation with cuts, then points or the integer model; False when nothing new came."""
+        separator = side.separator
         assert side.windows is not None
+        assert separator is not None
+        side.rounds += 1
         p = side.problem
         points = grid(p, side.extra, self._end(side))
         relaxed: Mode = "ignore" if side.mode == "change" else side.mode
         layout = Layout(p, points, options(p, points, side.windows), relaxed)
-        model = Model(layout, None, side.cuts)
+        model = Model(layout, None, side.cuts, self.upper)
         self._note(model)
         before = side.lower
         x = self._relax(side, model, separator)
@@ -306,7 +322,7 @@ class _Run:
         if best is not None and upper is not None:
             real = best.completion()
             new += [t for j, t in real.items() if t > p.due[j] and self._is_new(points, t)]
-        if new and gain > 0.1 * missing and layout.columns < MANY_COLUMNS:
+        if (new and gain > 0.1 * missing and layout.columns < MANY_COLUMNS) or side.rounds == 1:
             side.extra += new
             return True
         return self._integer(side, model, separator, new)
@@ -346,13 +362,26 @@ class _Run:
 
     def _try(self, side: _Side, order: Any, seconds: float) -> OrderPlan | None:
         """Price an order; the best plan so far is improved, for a while, when it is new."""
-        if side.mode == "change" and order[1] is None:
+        if side.mode in ("change", "one") and order[1] is None:
+            for candidate in self._with_changes(side, order):
+                self._try(side, candidate, seconds / 4)
             return None
-        before = side.improver.best
         plan = side.improver.offer(self._fit(side, order))
-        if side.improver.best is not before:
-            side.improver.improve(min(self.deadline, time.perf_counter() + seconds))
+        if plan is not None:
+            until = min(self.deadline, time.perf_counter() + seconds)
+            side.improver.improve(until, plan)
         return plan
+
+    def _with_changes(self, side: _Side, order: Any) -> list[Any]:
+        """Give an order that knows no changes the partitions that its free plan asks for."""
+        if side.free is None:
+            side.free = EventOrder(side.problem, tau=0.0)
+        plan = side.free.solve(*order)
+        if plan is None:
+            return []
+        toll = max(side.problem.tau, 1e-3)
+        factors = (0.3, 1.0, 3.0, 20.0) if side.mode == "change" else (1e9,)
+        return list(dict.fromkeys(follow(side.problem, plan, f * toll) for f in factors))
 
     def _integer(
         self, side: _Side, relaxed: Model, separator: Separator, new: list[float]
@@ -364,7 +393,7 @@ class _Run:
         narrowed = options(p, layout.points, side.windows)
         if side.mode == "change" or len(narrowed) < 0.9 * len(layout.options):
             layout = Layout(p, layout.points, narrowed, side.mode)
-            model = Model(layout, self.solver.max_changes, side.cuts)
+            model = Model(layout, self.solver.max_changes, side.cuts, self.upper)
         self._note(model)
         self.counts["integer_models"] += 1
         upper = self.upper
@@ -387,13 +416,14 @@ class _Run:
         self._raise(side, bound)
         self._tell("integer", len(layout.points))
         if self._side_closed(side) or self._over() or x is None:
-            return x is None and not self._side_closed(side) and not self._over() and False
+            return False
         plan = self._try(side, order_from(layout, x), 1.0)
-        side.cuts += model.separate(separator, x)
+        cuts = model.separate(separator, x)
+        side.cuts += cuts
         found = solution_points(layout, x, plan) + split_points(layout, x, 0.5)
         fresh = [t for t in [*found, *new] if self._is_new(layout.points, t)]
         side.extra += fresh
-        return bool(fresh) or len(side.cuts) > 0
+        return bool(fresh) or bool(cuts)
 
     # ------------------------------------------------------------------ answer
 

@@ -19,9 +19,13 @@ from migopt.exact.one_gpu import Floats
 class Model:
     """A layout with its rows loaded into HiGHS."""
 
-    def __init__(self, layout: Layout, max_changes: int | None, cuts: list[Cut]) -> None:
+    def __init__(
+        self, layout: Layout, max_changes: int | None, cuts: list[Cut], upper: float | None
+    ) -> None:
         self.layout = layout
-        self.cost = objective(layout)
+        # Engines judge reduced costs in absolute terms: the best known cost becomes 100.
+        self.scale = 100.0 / upper if upper else 1.0
+        self.cost = objective(layout) * self.scale
         self.usage = Usage(layout)
         self.rows = constraints(layout, max_changes)
         self.upper = np.full(layout.columns, np.inf)
@@ -77,7 +81,8 @@ class Model:
             return None
         solution = self.highs.getSolution()
         value = float(self.highs.getInfo().objective_function_value)
-        return value, np.array(solution.col_value), np.array(solution.col_dual)
+        dual = np.array(solution.col_dual) / self.scale
+        return value / self.scale, np.array(solution.col_value), dual
 
     @staticmethod
     def _clock(highs: Any, deadline: float) -> float:
@@ -121,9 +126,16 @@ class Model:
             threads=threads,
             random_seed=seed,
             mip_rel_gap=1e-7,
-            mip_abs_gap=1e-10,
-            objective_bound=cutoff,
+            mip_abs_gap=1e-9,
+            objective_bound=cutoff * self.scale,
             mip_feasibility_tolerance=1e-7,
+            # Orders found elsewhere are better than what general heuristics find, and cheaper.
+            mip_heuristic_effort=0.0,
+            mip_heuristic_run_feasibility_jump=False,
+            mip_heuristic_run_root_reduced_cost=False,
+            mip_heuristic_run_rins=False,
+            mip_heuristic_run_rens=False,
+            mip_detect_symmetry=False,
             time_limit=max(0.01, deadline - time.perf_counter()),
         )
         whole = Rows()
@@ -148,7 +160,8 @@ class Model:
                 if now - state["last"] < 0.02:
                     return
                 state["last"] = now
-                if watch(out.mip_dual_bound, out.mip_primal_bound, state.pop("x", None)):
+                bounds = out.mip_dual_bound / self.scale, out.mip_primal_bound / self.scale
+                if watch(*bounds, state.pop("x", None)):
                     into.user_interrupt = True
 
         highs.setCallback(call, None)
@@ -160,7 +173,7 @@ class Model:
         if status == highspy.HighsModelStatus.kInfeasible:
             return cutoff, None
         x = np.array(highs.getSolution().col_value) if info.primal_solution_status == 2 else None
-        bound = float(info.mip_dual_bound)
+        bound = float(info.mip_dual_bound) / self.scale
         return (min(bound, cutoff) if np.isfinite(bound) else -np.inf), x
 
 

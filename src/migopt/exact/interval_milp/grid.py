@@ -68,30 +68,41 @@ class Windows:
 class Option:
     """One way to complete: in the late interval ``last``, or on time (``late`` False).
 
-    The job may be processed in intervals ``first`` to ``last``.
+    The job may be processed in intervals ``first`` to ``last``; minutes in those before ``own`` are
+    shared with the options of the same ``first``, job and ``own`` (one *bundle*), which keeps the
+    number of columns down where a window has been cut into many intervals.
     """
 
     job: int
     late: bool
     first: int
     last: int
+    own: int = 0
 
 
 def options(problem: OneGpu, points: Floats, windows: Windows) -> list[Option]:
     """Return every way in which a job may complete on this grid and is not excluded."""
-    found = []
+    found: list[Option] = []
     top = len(points) - 1
+    given = np.concatenate([problem.release, problem.due])
+    natural = np.array([np.abs(given - t).min() < 1e-12 for t in points])
     for j in range(problem.jobs):
         first = int(np.searchsorted(points, problem.release[j] - 1e-12))
         earliest = problem.release[j] + problem.quickest[j]
         due = problem.due[j]
         on_time = int(np.searchsorted(points, due + 1e-12)) - 2
         if on_time >= first and earliest <= due + 1e-9 and windows.on_time[j]:
-            found.append(Option(j, False, first, on_time))
+            found.append(Option(j, False, first, on_time, first))
         for m in range(max(first, on_time + 1), top):
             late = points[m] >= due - 1e-12 and points[m + 1] >= earliest - 1e-9
             if late and not windows.is_closed(j, points[m], points[m + 1]):
-                found.append(Option(j, True, first, m))
+                previous = found[-1] if found else None
+                joins = previous is not None and previous.job == j and previous.late
+                if previous is not None and joins and not natural[previous.own + 1 : m + 1].any():
+                    own = previous.own
+                else:
+                    own = m
+                found.append(Option(j, True, first, m, own))
             elif not late and points[m + 1] > due + 1e-12 and points[m] < due:
                 raise AssertionError(f"due date {due} is inside interval {m}")
     return found

@@ -9,6 +9,8 @@ import random
 import time
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from migopt.exact.event_order import Event, EventOrder, OrderPlan
 from migopt.exact.one_gpu import OneGpu
 from migopt.model import Schedule
@@ -143,6 +145,38 @@ def change_moves(problem: OneGpu, order: Order, most: int | None) -> Iterator[Or
                 yield (*events[: e + 1], Event("off", -1), Event("on", c), *events[e + 1 :]), first
 
 
+def follow(problem: OneGpu, plan: OrderPlan, toll: float) -> Order:
+    """Return the order of a plan with free changes, with the partitions that serve it best.
+
+    A dynamic program over (gap, class): minutes of the plan's pieces that the class does not hold,
+    plus ``toll`` minutes per change.
+    """
+    gaps, classes = len(plan.pieces), len(problem.classes)
+    member = np.zeros((classes, len(problem.vectors)), dtype=bool)
+    for c, vectors in enumerate(problem.classes):
+        member[c, list(vectors)] = True
+    miss = np.zeros((gaps, classes))
+    for gap, pieces in enumerate(plan.pieces):
+        for (vector, _), minutes in pieces:
+            miss[gap] += np.where(member[:, vector], 0.0, minutes)
+    total, came = np.zeros(classes), np.zeros((gaps, classes), dtype=np.int64)
+    for gap in range(gaps):
+        cheapest = int(total.argmin())
+        stay = total <= total[cheapest] + toll
+        came[gap] = np.where(stay, np.arange(classes), cheapest)
+        total = np.where(stay, total, total[cheapest] + toll) + miss[gap]
+    chosen = [int(total.argmin())] if gaps else [0]
+    for gap in range(gaps - 1, 0, -1):
+        chosen.append(int(came[gap, chosen[-1]]))
+    chosen.reverse()
+    events: list[Event] = []
+    for gap, event in enumerate(plan.events):
+        events.append(event)
+        if 0 < gap < gaps and chosen[gap] != chosen[gap - 1]:
+            events += [Event("off", -1), Event("on", chosen[gap])]
+    return tuple(events), chosen[0]
+
+
 class Improver:
     """Keeps the best plan of one problem and improves it by exchanges of events."""
 
@@ -166,14 +200,36 @@ class Improver:
             self.best = plan
         return plan
 
-    def improve(self, deadline: float, plan: OrderPlan | None = None) -> None:
+    def shake(self, deadline: float) -> None:
+        """Random exchanges on the best plan, each followed by improvement, until ``deadline``."""
+        idle = 0
+        while self.best is not None and time.perf_counter() < deadline and idle < 60:
+            order: Order = (self.best.events, self.best.first)
+            for _ in range(self.draw.randint(2, 4)):
+                near: list[Order] = [(events, order[1]) for events in swaps(order[0])]
+                far = list(change_moves(self.problem, order, self.max_changes))
+                pool = far if far and self.draw.random() < 0.4 else near
+                if pool:
+                    order = self.draw.choice(pool)
+            before = self.best
+            plan = self.offer(order)
+            idle += 1
+            if plan is not None and plan.cost < before.cost * 1.5:
+                self.improve(deadline, plan, swaps_only=True)
+            if self.best is not before:
+                idle = 0
+                self.improve(deadline)
+
+    def improve(
+        self, deadline: float, plan: OrderPlan | None = None, *, swaps_only: bool = False
+    ) -> None:
         """Exchange events of ``plan`` (the best by default) while it helps and time is left."""
         current = plan or self.best
         while current is not None:
             better = None
             order = (current.events, current.first)
             near = [(events, current.first) for events in swaps(current.events)]
-            far = list(change_moves(self.problem, order, self.max_changes))
+            far = [] if swaps_only else list(change_moves(self.problem, order, self.max_changes))
             self.draw.shuffle(near)
             self.draw.shuffle(far)
             far.sort(key=lambda item: len(item[0]))

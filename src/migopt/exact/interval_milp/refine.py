@@ -25,8 +25,9 @@ def claimed_completions(layout: Layout, x: Floats) -> Floats:
         weight[option.job] = share
         minutes = x[layout.u[o]].sum(axis=1)
         active = np.flatnonzero(minutes > 1e-7)
-        i = option.first + (int(active[-1]) if active.size and not option.late else len(minutes) - 1)
-        own = minutes[i - option.first] / max(share, 1e-9)
+        last = int(active[-1]) if active.size and not option.late else len(minutes) - 1
+        i = layout.begin[o] + last
+        own = minutes[last] / max(share, 1e-9)
         completion[option.job] = layout.points[i] + min(own, layout.length[i])
     return completion
 

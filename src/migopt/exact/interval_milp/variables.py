@@ -3,7 +3,9 @@
 Per option o (a job and the interval in which it completes, or "on time"):
 
 * ``lam[o]`` in {0, 1}: the job completes that way;
-* ``u[o, i, k]``: minutes of it on profile group k in interval i.
+* ``u[o, i, k]``: minutes of it on profile group k in interval i;
+* ``share[o]``: work (a fraction) that option o has from the intervals before its bundle, where the
+  minutes ``bundle.u[i, k]`` are one column for all options of the bundle.
 
 Per interval i: ``y[c, b, i]``, minutes of busy vector b while partition class c is in force. With
 partition changes also, per class and interval, ``f`` (first in force, binary), ``a`` and ``d`` (arrivals
@@ -29,6 +31,17 @@ Ints = NDArray[np.int64]
 
 
 @dataclass
+class Bundle:
+    """Options of one job in neighbouring intervals; before interval ``own`` they share their minutes."""
+
+    job: int
+    first: int
+    own: int
+    members: list[int]
+    u: Ints
+
+
+@dataclass
 class Layout:
     """Column numbers of one model."""
 
@@ -47,8 +60,23 @@ class Layout:
         self.integer.append(self.lam)
         self.u: list[Ints] = []
         self.fits = [np.flatnonzero(p.speed[j] > 0) for j in range(p.jobs)]
-        for o in self.options:
-            shape = (o.last - o.first + 1, len(self.fits[o.job]))
+        self.bundles: list[Bundle] = []
+        self.share = np.full(len(self.options), -1, dtype=np.int64)
+        groups: dict[tuple[int, int, bool], list[int]] = {}
+        for n, o in enumerate(self.options):
+            groups.setdefault((o.job, o.own, o.late), []).append(n)
+        self.begin = [o.first for o in self.options]
+        for (j, own, _), members in groups.items():
+            first = self.options[members[0]].first
+            if len(members) > 1 and own > first:
+                shape = (own - first, len(self.fits[j]))
+                block = self._take(shape[0] * shape[1]).reshape(shape)
+                self.bundles.append(Bundle(j, first, own, members, block))
+                self.share[members] = self._take(len(members))
+                for n in members:
+                    self.begin[n] = own
+        for n, o in enumerate(self.options):
+            shape = (o.last - self.begin[n] + 1, len(self.fits[o.job]))
             self.u.append(self._take(shape[0] * shape[1]).reshape(shape))
         self.vectors = self._vectors()
         self.y = [

@@ -1,0 +1,1 @@
+"""Exact models: one formulation per folder or file."""
