@@ -12,6 +12,8 @@ from migopt.units import rate_from_speed
 
 def half_up(value: float | Fraction, times: int | Fraction = 1) -> int:
     """Round ``value * times`` half up, exactly, without a Fraction per call when both are plain."""
+    if type(value) is int and type(times) is int:
+        return value * times
     a, b = value.as_integer_ratio()
     c, d = times.as_integer_ratio()
     return (2 * a * c + b * d) // (2 * b * d)

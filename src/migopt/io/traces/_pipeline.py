@@ -153,8 +153,8 @@ def _unusable(record: Record, options: ImportOptions) -> str | None:
 def _clock_zero(records: list[Record], hour_of_day_real: bool) -> float:
     """Midnight before the first accepted arrival; an unknown clock keeps its own zero."""
     if not hour_of_day_real or not records:
-        return 0.0
-    return float(DAY_S * (min(record.arrival_s for record in records) // DAY_S))
+        return 0
+    return DAY_S * (min(record.arrival_s for record in records) // DAY_S)
 
 
 def _window(options: ImportOptions) -> tuple[int, int | None]:
