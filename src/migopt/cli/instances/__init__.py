@@ -26,7 +26,7 @@ def command() -> None:
     """Build the shipped instances and keep the index of their best known bounds."""
 
 
-@command.command("list")
+@command.command("list", epilog="Example: migopt instances list")
 @_FOLDER
 @json_option
 def list_(folder: Path | None, as_json: bool) -> None:
@@ -46,7 +46,7 @@ def list_(folder: Path | None, as_json: bool) -> None:
         )
 
 
-@command.command("build-small")
+@command.command("build-small", epilog="Example: migopt instances build-small -d instances")
 @_FOLDER
 @json_option
 def build_small(folder: Path | None, as_json: bool) -> None:
@@ -69,7 +69,7 @@ def build_small(folder: Path | None, as_json: bool) -> None:
     _report(rows, as_json)
 
 
-@command.command("build-days")
+@command.command("build-days", epilog="Example: migopt instances build-days -d instances")
 @_FOLDER
 @json_option
 def build_days(folder: Path | None, as_json: bool) -> None:
@@ -89,7 +89,7 @@ def build_days(folder: Path | None, as_json: bool) -> None:
     _report(rows, as_json)
 
 
-@command.command("index")
+@command.command("index", epilog="Example: migopt instances index --only 'tiny/*' --time-limit 10")
 @_FOLDER
 @click.option("--only", metavar="GLOB", default="*/*", help="Files to treat, such as 'small/*'.")
 @click.option(
