@@ -149,7 +149,7 @@ def _print_tables(collection: Collection, keys: set[str]) -> None:
             continue
         shown = replace(group, rows=rows)
         settings = ", ".join(f"{name} {text}" for name, text in group.settings.described().items())
-        click.echo(f"{group.name}: {settings}")
+        click.echo(f"{group.instance_class}: {settings}")
         table = run_table(shown) if len(rows) <= _MOST_LINES else means_table(shown)
         click.echo(as_text(table))
         if len(rows) > _MOST_LINES:
@@ -165,5 +165,5 @@ def _print_losses(records: list[Record]) -> None:
         lost = [record for record in records if record.status is status]
         if lost:
             click.echo(f"{caption}:")
-            click.echo(as_text(reasons_table(caption, lost)))
+            click.echo(as_text(reasons_table(caption, lost, keys=False)))
             click.echo()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,8 @@ from migopt.report.statistics import Interval
 from migopt.report.summary import EntryMeans, entry_means
 
 DASH = "–"
+#: Smaller numbers are what is left of equal floats.
+_DUST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -48,12 +51,15 @@ class Table:
 
 
 def number(value: float | None) -> str:
-    """Format a cost, bound, energy or time: five digits that matter, a dash when there is none."""
+    """Format a cost, bound, energy or time to five digits that count, a dash when there is none."""
     if value is None:
         return DASH
     size = abs(value)
-    digits = 1 if size >= 1000 else 2 if size >= 100 else 3 if size >= 10 else 4
-    return _unsigned_zero(f"{value:,.{digits}f}")
+    if size < _DUST:
+        return "0.0000"
+    if size >= 1:
+        return f"{value:,.{max(1, 4 - int(math.log10(size)))}f}"
+    return f"{value:.{min(12, 3 - math.floor(math.log10(size)))}f}"
 
 
 def percent(value: float | None) -> str:
@@ -208,9 +214,16 @@ def _run_cells(row: Row, several: bool, narrower: bool) -> tuple[str, ...]:
     if several:
         cells.insert(1, str(record.seed))
     if narrower:
-        known = record.class_lower is not None
-        cells.append(f"{number(record.class_lower)} ({record.class_name})" if known else "")
+        cells.append(_narrower(record))
     return tuple(cells)
+
+
+def _narrower(record: Record) -> str:
+    if record.class_lower is None:
+        return ""
+    close = record.upper is not None and record.upper - record.class_lower <= 1e-6 * record.upper
+    reached = ", reached" if close else ""
+    return f"{number(record.class_lower)}{reached} ({record.class_name})"
 
 
 def outcome_text(record: Record) -> str:
@@ -258,16 +271,26 @@ def overview_table(collection: Collection) -> Table:
     return Table("The best entry of each class", columns, tuple(rows))
 
 
-def reasons_table(caption: str, records: Iterable[Record]) -> Table:
-    """Return runs without a result, those of one entry and reason on one line."""
+def reasons_table(caption: str, records: Iterable[Record], *, keys: bool = True) -> Table:
+    """Return runs without a result, those of one entry and reason on one line.
+
+    Parameters
+    ----------
+    caption : str
+        Its heading.
+    records : iterable of Record
+        The runs.
+    keys : bool
+        Whether to list run keys; without them it fits a terminal.
+    """
     grouped: dict[tuple[str, str, str], list[Record]] = {}
     for record in records:
         grouped.setdefault((record.entry, record.instance_class, record.reason), []).append(record)
-    rows = [
-        (entry, name, str(len(found)), _listed([record.key for record in found]), reason)
-        for (entry, name, reason), found in grouped.items()
-    ]
-    columns = ("<entry", "<class", "runs", "<run keys", "<reason")
+    rows = []
+    for (entry, name, reason), found in grouped.items():
+        listed = (_listed([record.key for record in found]),) if keys else ()
+        rows.append((entry, name, str(len(found)), *listed, reason))
+    columns = ("<entry", "<class", "runs", *(("<run keys",) if keys else ()), "<reason")
     return Table(caption, columns, tuple(rows))
 
 

@@ -222,7 +222,7 @@ def test_a_failed_run_gives_exit_code_1(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "error: 1 of 3 runs failed" in done.stderr
     assert "SIGABRT; it printed" not in done.stderr
-    for text in ("few/1/crasher/20s", "signal 6, SIGABRT", "chatter on stdout"):
+    for text in ("crasher", "signal 6, SIGABRT", "chatter on stdout"):
         assert text in done.stdout
     assert "SIGABRT" in (tmp_path / "out" / "report.html").read_text()
 

@@ -32,13 +32,17 @@ from record_factory import make_record
         (0.0, "0.0000"),
         (-1e-12, "0.0000"),
         (1.23456, "1.2346"),
+        (0.2614159, "0.2614"),
+        (0.000304159, "0.0003042"),
+        (-2.5e-7, "-0.0000002500"),
+        (999.96, "999.96"),
         (12.3456, "12.346"),
         (1995130.4, "1,995,130.4"),
         (-3.5, "-3.5000"),
     ],
 )
 def test_numbers(value: float | None, text: str) -> None:
-    """Five digits that matter, no minus before zero, a dash for what is not there."""
+    """Digits that matter, also of small costs, no minus before zero, a dash for what is not there."""
     assert number(value) == text
 
 
@@ -81,6 +85,8 @@ def test_run_table_columns_follow_the_data() -> None:
     table = run_table(rich)
     assert "seed" in table.heads
     assert table.rows[0][-1] == "3.5000 (no preemption)"
+    met = make_record("cpsat", upper=3.5 + 1e-9, class_lower=3.5, class_name="no preemption")
+    assert run_table(collect([met]).groups[0]).rows[0][-1] == "3.5000, reached (no preemption)"
     short = run_table(rich, limit=1)
     assert len(short.rows) == 1
     assert short.note == "The first 1 of 3 runs; all are in results.csv."
