@@ -13,8 +13,9 @@ from migopt.sim import Dispatcher, Partitioner, simulate
 
 Engine = Literal["auto", "reference", "compiled"]
 ENGINES: tuple[Engine, ...] = ("auto", "reference", "compiled")
-#: Below this many jobs the reference is done before compiled code is loaded from disk.
-FEW_JOBS = 100
+#: Below this many jobs the reference is done about when compiled code is loaded from disk, and long
+#: before it is compiled on a machine that has not done so yet.
+FEW_JOBS = 2000
 
 
 def play(
