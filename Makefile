@@ -102,3 +102,11 @@ clean: ## remove everything that these targets made
 .PHONY: help
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1 \t/' | expand -t 22
+
+.PHONY: cross
+cross: $(VENV)/.test-ready ## exact solvers against all orders of events, 300 cases per class
+	@$(BIN)/python benchmarks/cross_reference.py --processes $(JOBS)
+
+.PHONY: small-gaps
+small-gaps: $(VENV)/.test-ready ## the interval MILP on instances/small: gaps and times, the whole tail
+	@$(BIN)/python benchmarks/small_gaps.py --processes $(JOBS)

@@ -68,6 +68,8 @@ class _Replay:
             event = plan.events[gap]
             moment = float(plan.times[gap])
             if event.kind == "off":
+                if not any(plan.pieces[gap:]):
+                    break  # nothing runs after this change
                 target = next(x.who for x in plan.events[gap:] if x.kind == "on")
                 start = max(cursor, _up(moment))
                 cursor = self._change(target, start)

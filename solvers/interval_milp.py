@@ -1,0 +1,80 @@
+"""Interval MILP with refinement, started from the best built-in policies: proven optima for up to 20 preemptive jobs on one GPU.
+
+The optimum in continuous time, changes of partition included; without preemption or with a cost per
+resume it gives a lower bound only. See docs/exact/interval_milp.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from migopt.model import Instance, Schedule
+from migopt.results import Budget, SolveResult
+
+REQUIRES = ("highspy>=1.7",)
+PARAMETERS = {"partition": ("free", None), "max_changes": (-1, (-1, 100))}
+CLAIMS = "exact"
+MOST_JOBS = 20
+#: Policies whose best schedule the search starts from.
+POLICIES = (
+    "edf_ss_restricted+best_fixed",
+    "edf_fs+best_fixed",
+    "sjf+best_fixed",
+    "edf_fs+no_mig",
+)
+
+
+def applies(instance: Instance) -> str | None:
+    """Return why the model does not cover the instance, or None."""
+    if instance.kind != "schedule":
+        return f"the interval MILP solves kind schedule, not {instance.kind}"
+    if len(instance.gpus) != 1:
+        return f"{len(instance.gpus)} GPUs: the interval MILP covers one; use the day bound"
+    if len(instance.jobs) > MOST_JOBS:
+        jobs = len(instance.jobs)
+        return f"{jobs} jobs: the interval MILP covers up to {MOST_JOBS}; use the day bound"
+    return None
+
+
+def make(*, partition: str | int, max_changes: int) -> Any:
+    """Return the solver; ``partition`` is ``free``, ``one`` or a number, ``max_changes`` -1 for any."""
+    from migopt.errors import InputError
+
+    if not (partition in ("free", "one") or isinstance(partition, int)):
+        raise InputError(
+            f"interval_milp: partition must be free, one or a number, not {partition!r}"
+        )
+    return _FromPolicies(partition, None if max_changes < 0 else int(max_changes))
+
+
+class _FromPolicies:
+    def __init__(self, partition: Any, max_changes: int | None) -> None:
+        self.partition, self.max_changes = partition, max_changes
+
+    def solve(self, instance: Instance, budget: Budget) -> SolveResult:
+        """Solve from the best schedule of the policies; with a restricted partition from none."""
+        from migopt.exact.interval_milp import IntervalMilp
+
+        hint = None
+        if self.partition == "free" and self.max_changes is None:
+            hint = best_of_policies(instance, budget.seed)
+        solver = IntervalMilp(self.partition, self.max_changes, hint)
+        return solver.solve(instance, budget)
+
+
+def best_of_policies(instance: Instance, seed: int) -> Schedule | None:
+    """Return the cheapest schedule of the policies that apply."""
+    from migopt.errors import MigoptError
+    from migopt.metrics import measure
+    from migopt.schedulers import parse_policy
+
+    best = None
+    for text in POLICIES:
+        try:
+            schedule = parse_policy(text).run(instance, seed=seed)
+        except MigoptError:  # no_mig where MIG off is not allowed, a partition on which a job has no place
+            continue
+        cost = measure(instance, schedule).cost_exact
+        if best is None or cost < best[0]:
+            best = (cost, schedule)
+    return None if best is None else best[1]
