@@ -23,13 +23,17 @@ import numpy as np
 #: A one-dimensional array of 64-bit integers.
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 PACKAGE = Path(__file__).parent
+#: Parts whose compiled functions another part calls.
+BORROWED = {"exact": ("bounds",), "schedulers": ("bounds", "exact", "sim")}
 
 
 @cache
 def cache_folder(part: str) -> str:
     """Return the folder for compiled code of a part; ``MIGOPT_CACHE_DIR`` overrides its parent."""
     digest = hashlib.sha256()
-    for path in [Path(__file__), *sorted((PACKAGE / part).rglob("*.py"))]:
+    parts = (part, *BORROWED.get(part, ()))
+    sources = [path for name in parts for path in sorted((PACKAGE / name).rglob("*.py"))]
+    for path in [Path(__file__), *sources]:
         content = path.read_bytes()
         if b"migopt.compiled" in content:
             digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + content)

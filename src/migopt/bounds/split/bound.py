@@ -1,0 +1,305 @@
+"""The variable splitting bound: ascend on a coarse grid, refine, round the prices, evaluate exactly."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from migopt.bounds.busy_vectors import Case, busy_vectors
+from migopt.bounds.split.ascend import Ascent, ascend, transfer
+from migopt.bounds.split.evaluate import Evaluator
+from migopt.bounds.split.exact import evaluate_multipliers, round_down
+from migopt.bounds.split.multipliers import Multipliers, round_prices
+from migopt.bounds.split.problem import (
+    FULL_WINDOWS,
+    UNIFORM_POINTS,
+    SplitProblem,
+    build_problem,
+)
+from migopt.model import Instance
+
+#: First step lengths that are tried for a moment, in units of the step scale; the best goes on.
+TRIAL_STEPS = (0.003, 0.012, 0.05)
+TRIAL_ROUNDS = 5
+#: Last step of the coarse ascent, first and last of the fine one, as fractions of the first step.
+COARSE_LAST, FINE_FIRST, FINE_LAST = 1 / 25, 1 / 6, 1 / 80
+#: Most rounds of each; with these a day has settled.
+COARSE_ROUNDS, FINE_ROUNDS = 60, 200
+#: Steps into which tau is cut while ascending, and for the last evaluation.
+ASCEND_PARTS, FINAL_PARTS = 4, 32
+
+
+@dataclass(frozen=True)
+class SplitResult:
+    """A bound with its proof.
+
+    Attributes
+    ----------
+    lower : Fraction
+        No legal schedule of the instance costs less.
+    multipliers : tuple of Multipliers
+        One per case that had to be looked at; ``lower`` is the least of their values.
+    tardiness_part : float
+        How much of the bound is tardiness, at the last prices; the rest, constant included, is energy.
+    history : tuple of (seconds, bound)
+        Bound of the first case as it rose.
+    beyond : int
+        Jobs whose cheapest way was to end beyond their window.
+    problem, prices : SplitProblem, float array
+        Of the case that decides, for shares of busy periods.
+    """
+
+    lower: Fraction
+    multipliers: tuple[Multipliers, ...]
+    tardiness_part: float
+    history: tuple[tuple[float, float], ...]
+    beyond: int
+    problem: SplitProblem
+    prices: Any = field(repr=False)
+    step: float = 0.05
+
+    @property
+    def value(self) -> float:
+        """The bound as a float, rounded down."""
+        return round_down(self.lower)
+
+
+def why_not(instance: Instance) -> str | None:
+    """Return why the splitting bound does not cover the instance, or None."""
+    if instance.kind != "schedule":
+        return f"problem kind {instance.kind}: the splitting bound covers schedules"
+    if not instance.jobs:
+        return None
+    for model in instance.gpu_models:
+        curve = instance.power.get(model.key)
+        if curve is None:
+            if instance.weight_a > 0:
+                return f"energy has weight, but {model.key} has no power curve"
+            continue
+        if min(curve.busy_mw) < curve.idle_mw:
+            return f"{model.key} needs less power busy than idle"
+        if instance.mig_off and instance.weight_a > 0:
+            if curve.off_busy_mw is None:
+                return f"the power of {model.key} with MIG off is not given"
+            if curve.off_busy_mw < curve.idle_mw:
+                return f"{model.key} with MIG off needs less power busy than idle"
+    return None
+
+
+def cases(instance: Instance) -> list[Case]:
+    """Return the cases whose least bound counts; a case in which some job cannot run is left out."""
+    if not instance.mig_off:
+        return ["mig"]
+    if len(instance.gpus) > 1:
+        return ["both"]
+    found: list[Case] = []
+    both: tuple[Case, ...] = ("mig", "off")
+    for case in both:
+        vectors = busy_vectors(instance, instance.gpus[0], case)
+        if all(any(vectors.rates(instance, job)) for job in instance.jobs):
+            found.append(case)
+    return found
+
+
+def split_bound(
+    instance: Instance,
+    *,
+    seconds: float = 30.0,
+    threads: int = 1,
+    completions_ms: Mapping[int, int] | None = None,
+    rounds: tuple[int, int] = (COARSE_ROUNDS, FINE_ROUNDS),
+    uniform: int | None = None,
+    start: SplitResult | None = None,
+    stop_at: float = np.inf,
+) -> SplitResult:
+    """Return the best bound found in about ``seconds``.
+
+    Parameters
+    ----------
+    instance : Instance
+        One that ``why_not`` accepts.
+    seconds, threads : float, int
+        Time for the ascent (the exact evaluation comes on top), and threads.
+    completions_ms : mapping, optional
+        Completions by job id in a good schedule; they widen windows where jobs end late.
+    rounds : (int, int)
+        Most rounds of 50 steps on the coarse and on the fine grid.
+    uniform : int, optional
+        Uniform grid points of the fine grid.
+    start : SplitResult, optional
+        An earlier result to go on from.
+    stop_at : float
+        A bound that is enough, in units of cost.
+    """
+    found: list[tuple[Fraction, Multipliers, SplitProblem, Ascent, Any]] = []
+    began = time.perf_counter()
+    todo = cases(instance)
+    for number, case in enumerate(todo):
+        # The other cases only have to rise above the first one.
+        enough = float(min(item[0] for item in found)) if found else stop_at
+        share = seconds if len(todo) == 1 else seconds * (0.85 if number == 0 else 0.15)
+        problem, state, chosen = _one_case(
+            instance,
+            case,
+            share,
+            threads,
+            completions_ms,
+            rounds,
+            uniform,
+            began,
+            enough - float(instance.constant_cost),
+            start if start is not None and start.problem.case == case else None,
+        )
+        multipliers = round_prices(problem, state.prices, FINAL_PARTS)
+        found.append(
+            (evaluate_multipliers(instance, multipliers), multipliers, problem, state, chosen)
+        )
+    least = min(range(len(found)), key=lambda q: found[q][0])
+    lower, _, problem, state, chosen = found[least]
+    constant = float(instance.constant_cost)
+    return SplitResult(
+        lower,
+        tuple(item[1] for item in found),
+        float(chosen[0]),
+        tuple((at, value + constant) for at, value in found[0][3].history),
+        int(chosen[1]),
+        problem,
+        state.prices,
+        state.step,
+    )
+
+
+def _one_case(
+    instance: Instance,
+    case: Case,
+    seconds: float,
+    threads: int,
+    completions: Mapping[int, int] | None,
+    rounds: tuple[int, int],
+    uniform: int | None,
+    began: float,
+    enough: float,
+    start: SplitResult | None,
+) -> tuple[SplitProblem, Ascent, tuple[float, int]]:
+    """Ascend in one case; ``enough`` is without the constant. Return also (tardiness, jobs beyond)."""
+
+    def satisfied(value: float) -> bool:
+        return value > enough
+
+    small = len(instance.jobs) <= FULL_WINDOWS
+    if start is None:
+        problem = build_problem(
+            instance, case, uniform=40 if small else 0, completions_ms=completions
+        )
+        state, chosen = _ascend(
+            problem,
+            Ascent(problem.start_prices()),
+            threads,
+            (0.0, 0.0),
+            rounds[0],
+            0.4 * seconds,
+            began,
+            satisfied,
+        )
+        if satisfied(state.value):
+            return problem, state, chosen
+    else:
+        problem, state = start.problem, Ascent(start.prices, step=start.step)
+        chosen = _look(problem, state.prices, threads)
+    count = (400 if small else UNIFORM_POINTS) if uniform is None else uniform
+    fine = build_problem(
+        instance,
+        case,
+        uniform=count,
+        completions_ms=completions,
+        widen=_wider(problem, state.prices, threads),
+    )
+    refined = Ascent(transfer(problem, state.prices, fine), history=state.history, step=state.step)
+    # Going on from an earlier result needs smaller steps: large ones lose what was reached.
+    steps = (state.step * (FINE_FIRST if start is None else FINE_FIRST / 3), state.step * FINE_LAST)
+    refined, new = _ascend(
+        fine,
+        refined,
+        threads,
+        steps,
+        rounds[1],
+        seconds * (0.6 if start is None else 1.0),
+        began,
+        satisfied,
+    )
+    return (fine, refined, new) if refined.value >= state.value else (problem, state, chosen)
+
+
+def _ascend(
+    problem: SplitProblem,
+    state: Ascent,
+    threads: int,
+    steps: tuple[float, float],
+    rounds: int,
+    seconds: float,
+    began: float,
+    satisfied: Any,
+) -> tuple[Ascent, tuple[float, int]]:
+    evaluator = Evaluator(problem, threads=threads, parts=ASCEND_PARTS)
+    try:
+        state.value = max(state.value, evaluator(state.prices))
+        if steps[0] == 0.0:
+            steps = _try_steps(problem, evaluator, state, 0.2 * seconds)
+        ascend(
+            problem,
+            evaluator,
+            state,
+            steps=steps,
+            rounds=rounds,
+            seconds=max(seconds, 0.01),
+            started=began,
+            report=satisfied,
+        )
+        evaluator(state.prices)
+        return state, (float(evaluator.late.sum()), int((evaluator.ending == -2).sum()))
+    finally:
+        evaluator.close()
+
+
+def _try_steps(
+    problem: SplitProblem, evaluator: Evaluator, state: Ascent, seconds: float
+) -> tuple[float, float]:
+    """Return the first and last step of the coarse ascent: power and tardiness may differ in scale."""
+    best = -np.inf
+    start = state.prices
+    # One step before the clock runs, so that compiling takes no trial's time.
+    ascend(problem, evaluator, Ascent(start), steps=(1e-9, 1e-9), rounds=1, seconds=1e-9)
+    for step in TRIAL_STEPS:
+        trial = Ascent(start)
+        share = max(seconds / len(TRIAL_STEPS), 0.01)
+        steps = (step, step * COARSE_LAST)
+        ascend(problem, evaluator, trial, steps=steps, rounds=TRIAL_ROUNDS, seconds=share)
+        if trial.value > best:
+            best, state.step = trial.value, step
+        if trial.value > state.value:
+            state.value, state.prices = trial.value, trial.prices
+    return state.step, state.step * COARSE_LAST
+
+
+def _look(problem: SplitProblem, prices: Any, threads: int) -> tuple[float, int]:
+    evaluator = Evaluator(problem, threads=threads, parts=ASCEND_PARTS)
+    try:
+        evaluator(prices)
+        return float(evaluator.late.sum()), int((evaluator.ending == -2).sum())
+    finally:
+        evaluator.close()
+
+
+def _wider(problem: SplitProblem, prices: Any, threads: int) -> Sequence[float]:
+    """Return twice the margin for jobs that preferred to end beyond their window."""
+    evaluator = Evaluator(problem, threads=threads, parts=ASCEND_PARTS)
+    try:
+        evaluator(prices)
+        return [2.0 if end == -2 else 1.0 for end in evaluator.ending]
+    finally:
+        evaluator.close()

@@ -1,0 +1,295 @@
+"""Exact evaluation of stored prices: integers only, no compiled code, no solver.
+
+Everything is computed anew from the instance: rates, powers and weights as integers in units of
+2 ** -exponent cost per millisecond, rounded towards the smaller bound (powers and tardiness costs
+down, the GPU part up). The value is a lower bound on the cost of every legal schedule whatever the
+prices are; ``evaluate_multipliers`` raises where the stored grid and windows do not fit the instance.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from migopt.bounds.busy_vectors import BusyVectors, busy_vectors
+from migopt.bounds.kernel.tables import partition_types
+from migopt.bounds.split.multipliers import Multipliers
+from migopt.errors import InputError
+from migopt.model import Instance, Job
+from migopt.units import MS_PER_MINUTE, UJ_PER_WMIN
+
+Ints = NDArray[np.int64]
+#: Stands for "no assignment fills this vector"; far below any sum of prices.
+NEVER = -(2**60)
+#: Extra bits of a job's price of work.
+LAMBDA_BITS = 24
+
+
+def evaluate_multipliers(instance: Instance, multipliers: Multipliers) -> Fraction:
+    """Return the bound that stored prices prove, in units of cost, constant included.
+
+    For case ``mig`` or ``off`` on one GPU with MIG off allowed the bound holds for schedules of that
+    case only; the bound of the instance is the smaller of the two.
+
+    Raises
+    ------
+    InputError
+        The prices belong to another instance: windows, groups or lengths do not fit.
+    """
+    _require_fit(instance, multipliers)
+    jobs = _jobs_part(instance, multipliers)
+    gpus, column = 0, 0
+    for model in instance.gpu_models:
+        vectors = busy_vectors(instance, model, multipliers.case)  # type: ignore[arg-type]
+        count = sum(gpu.key == model.key for gpu in instance.gpus)
+        own = multipliers.prices[:, column : column + len(vectors.groups)]
+        gpus += count * _gpu_part(instance, multipliers, vectors, own)
+        column += len(vectors.groups)
+    return instance.constant_cost + Fraction(jobs - gpus) / Fraction(2) ** multipliers.exponent
+
+
+def round_down(value: Fraction) -> float:
+    """Return the largest float not above ``value``."""
+    near = float(value)
+    return near if Fraction(near) <= value else float(np.nextafter(near, -np.inf))
+
+
+def _require_fit(instance: Instance, m: Multipliers) -> None:
+    jobs, grid = instance.jobs, m.grid_ms
+    pairs = int((m.last - m.first).sum()) if len(m.first) else 0
+    wanted = tuple(
+        (model.key, busy_vectors(instance, model, m.case).groups)  # type: ignore[arg-type]
+        for model in instance.gpu_models
+    )
+    width = sum(len(groups) for _, groups in wanted)
+    faults = [
+        (m.case not in ("mig", "off", "both"), "unknown case"),
+        (m.case != "both" and len(instance.gpus) > 1 and instance.mig_off, "case must be both"),
+        (m.case == "off" and len(instance.gpus) > 1, "case off is for one GPU"),
+        (m.groups != wanted, "the groups of profiles differ"),
+        (len(m.first) != len(jobs) or len(m.last) != len(jobs), "the number of jobs differs"),
+        (m.prices.shape != (pairs, width), "the number of prices differs"),
+        (bool((m.prices < 0).any()), "a price is negative"),
+        (bool((m.prices >= 2**50).any()), "a price is too large"),
+        (
+            grid.size < 1 or grid[0] != 0 or bool((np.diff(grid) <= 0).any()),
+            "the grid is not rising",
+        ),
+        (bool((m.first >= m.last).any() or (m.first < 0).any()), "a window is empty"),
+        (bool((m.last > grid.size - 1).any()), "a window leaves the grid"),
+    ]
+    for wrong, text in faults:
+        if wrong:
+            raise InputError(f"these multipliers do not fit the instance: {text}")
+    for job, first in zip(jobs, m.first, strict=True):
+        if grid[first] > job.release_ms:
+            raise InputError(
+                f"these multipliers do not fit the instance: the window of job {job.id} "
+                "begins after its release"
+            )
+
+
+# ------------------------------------------------------------------ jobs
+
+
+def _jobs_part(instance: Instance, m: Multipliers) -> int:
+    """Return the sum over jobs, in units of 2 ** -exponent, rounded down."""
+    unit = Fraction(2) ** m.exponent
+    a = instance.weight_a
+    columns = [
+        busy_vectors(instance, model, m.case)  # type: ignore[arg-type]
+        for model in instance.gpu_models
+    ]
+    total, row = 0, 0
+    for j, job in enumerate(instance.jobs):
+        rates = np.array([r for v in columns for r in v.rates(instance, job)], dtype=object)
+        beta = int(Fraction(job.weight, instance.total_weight * MS_PER_MINUTE) / (a + 1) * unit)
+        lo, hi = int(m.first[j]), int(m.last[j])
+        prices = m.prices[row : row + hi - lo]
+        total += _one_job(job, beta, m.grid_ms[lo : hi + 1], prices, rates)
+        row += hi - lo
+    return total
+
+
+def _one_job(job: Job, beta: int, times: Ints, prices: Ints, rates: NDArray[np.object_]) -> int:
+    """Return a lower bound on tardiness cost plus prices paid by one job, over all its last intervals."""
+    base = [beta * max(0, int(t) - job.due_ms) for t in times]
+    best = base[-1]
+    able = np.flatnonzero(rates > 0)
+    if able.size == 0 or job.work <= 0:
+        return best if job.work > 0 else 0
+    prices, rates = prices[:, able], rates[able]
+    # Intervals that begin before the due date cost nothing by themselves: the last of them stands for all.
+    early = int(np.searchsorted(times[:-1], job.due_ms))
+    ends = [] if early == 0 else [early - 1]
+    ends += [m for m in range(early, len(times) - 1)]
+    for m in ends:
+        if base[m] >= best:
+            break
+        surcharge = beta if times[m] >= job.due_ms else 0
+        cheapest = _cheapest(job.work, times[: m + 2], prices[: m + 1], rates, surcharge)
+        if cheapest is not None:
+            best = min(best, base[m] + max(cheapest, 0))
+    return best
+
+
+def _cheapest(
+    work: int, times: Ints, prices: Ints, rates: NDArray[np.object_], surcharge: int
+) -> int | None:
+    """Return a lower bound on the price of ``work``, None if there is not enough time for it.
+
+    For any price lambda per unit of work, lambda work - sum_i L_i max(0, max_k(lambda v_k - c_ik))
+    is at most the least price (linear programming duality). Lambda is found in floats and rounded;
+    the value is computed in integers.
+    """
+    lengths = np.diff(times)
+    top = max(rates)
+    if int(lengths.sum()) * int(top) < work:
+        return None
+    paid = prices.astype(float)
+    paid[-1] += surcharge
+    speeds = rates.astype(float)
+    guess = _best_lambda(float(work), lengths.astype(float), paid, speeds)
+    scaled = int(guess * 2.0**LAMBDA_BITS * float(top))
+    # lambda = scaled / (2 ** LAMBDA_BITS top): multiply everything by that denominator.
+    denominator = int(top) << LAMBDA_BITS
+    whole = prices.astype(object)
+    whole[-1] = whole[-1] + surcharge
+    gain = np.maximum((scaled * rates)[None, :] - whole * denominator, 0).max(axis=1)
+    return int((scaled * work - int((gain * lengths.astype(object)).sum())) // denominator)
+
+
+def _best_lambda(
+    work: float,
+    lengths: NDArray[np.float64],
+    prices: NDArray[np.float64],
+    speeds: NDArray[np.float64],
+) -> float:
+    """Return the price of work at which the intervals would just do all of it (bisection)."""
+    high = float((prices / speeds).max()) + 1.0
+    # Differences of groups may need a higher price than any average one.
+    order = np.argsort(speeds)
+    s, c = speeds[order], prices[:, order]
+    rise = np.diff(s)
+    if (rise > 0).any():
+        slopes = np.diff(c, axis=1)[:, rise > 0] / rise[rise > 0]
+        high = max(high, float(slopes.max(initial=0.0)) * 2 + 1.0)
+    low = 0.0
+    for _ in range(70):
+        middle = 0.5 * (low + high)
+        gain = middle * speeds - prices
+        best = gain.argmax(axis=1)
+        rows = np.arange(len(lengths))
+        done = float((lengths * np.where(gain[rows, best] > 0, speeds[best], 0.0)).sum())
+        low, high = (low, middle) if done >= work else (middle, high)
+    return 0.5 * (low + high)
+
+
+# ------------------------------------------------------------------ GPUs
+
+
+def _gpu_part(instance: Instance, m: Multipliers, vectors: BusyVectors, prices: Ints) -> int:
+    """Return the most that one GPU can earn at these prices, in units of 2 ** -exponent."""
+    a = instance.weight_a
+    unit = Fraction(2) ** m.exponent
+    extra = [_least_from(vectors, b) for b in range(len(vectors))]
+    cost = [int(a * mw / (a + 1) / UJ_PER_WMIN * unit) for mw in extra]
+    values = _filled(m, vectors, prices) - np.array(cost, dtype=np.int64)
+    values[:, 0] = 0
+    lengths = [int(length) for length in np.diff(m.grid_ms)]
+    rule = instance.repartition
+    if m.case == "off" or rule.scope == "slices" or (rule.scope == "gpu" and rule.tau_ms == 0):
+        return _dot(np.maximum(values.max(axis=1), 0), lengths)
+    types = [sorted(chosen) for chosen in partition_types(vectors)]
+    rates = np.stack([np.maximum(values[:, chosen].max(axis=1), 0) for chosen in types], axis=1)
+    always = [_dot(rates[:, c], lengths) for c in range(len(types))]
+    off = 0
+    if vectors.off_vector is not None:
+        off = _dot(np.maximum(values[:, vectors.off_vector], 0), lengths)
+    if rule.scope == "never":
+        return max(*always, off)
+    end = int(m.grid_ms[-1])
+    delta = max(1, rule.tau_ms // m.parts, -(-end // MAX_EXACT_STEPS))
+    lost = rule.tau_ms // delta - 1
+    if lost < 1:
+        return _dot(np.maximum(values.max(axis=1), 0), lengths)
+    return max(_path(rates, m.grid_ms, delta, lost), off)
+
+
+#: Most steps of the dynamic program here; beyond it steps get longer.
+MAX_EXACT_STEPS = 1_500_000
+
+
+def _least_from(vectors: BusyVectors, b: int) -> int:
+    """Return power above idle of vector b, or less where some higher level needs less."""
+    if b == vectors.off_vector:
+        return vectors.extra_mw[b]
+    return min(
+        mw
+        for mw, level in zip(vectors.extra_mw, vectors.levels, strict=True)
+        if level >= vectors.levels[b]
+    )
+
+
+def _dot(values: Ints, lengths: list[int]) -> int:
+    return sum(int(v) * length for v, length in zip(values, lengths, strict=True))
+
+
+def _filled(m: Multipliers, vectors: BusyVectors, prices: Ints) -> Ints:
+    """Return [interval, vector] the best total price of an assignment, all intervals in step."""
+    intervals = m.grid_ms.size - 1
+    owner = np.repeat(np.arange(len(m.first)), m.last - m.first)
+    starts = np.cumsum(np.concatenate(([0], m.last - m.first)))[:-1]
+    interval = np.arange(len(owner)) - starts[owner] + m.first[owner] if len(owner) else owner
+    used = np.flatnonzero(prices.max(axis=1, initial=0) > 0)
+    order = used[np.argsort(interval[used], kind="stable")]
+    where = interval[order]
+    rank = np.arange(len(order)) - np.searchsorted(where, where)
+    best = np.full((intervals, len(vectors)), NEVER, dtype=np.int64)
+    best[:, 0] = 0
+    steps = list(vectors.grow())
+    for r in range(int(rank.max(initial=-1)) + 1):
+        rows = order[rank == r]
+        at = interval[rows]
+        now = best[at]
+        for b, k, less in steps:
+            # A price of 0 need not be taken: powers do not fall as slices are added.
+            np.maximum(now[:, b], now[:, less] + prices[rows, k], out=now[:, b])
+        best[at] = now
+    return best
+
+
+def _path(rates: Ints, grid: Ints, delta: int, lost: int) -> int:
+    """Return the largest integral of rates along a path over types, a change costing ``lost`` steps."""
+    end = int(grid[-1])
+    steps = -(-end // delta)
+    edges = np.minimum(np.arange(steps + 1, dtype=np.int64) * delta, end)
+    total = _integrals(rates, grid, edges)
+    types = range(rates.shape[1])
+    f = [0] * len(types)
+    g = [0] * (steps + 1)
+    previous = total[0]
+    for q in range(1, steps + 1):
+        now = total[q]
+        back = g[q - lost] if q >= lost else 0
+        f = [max(f[c] + now[c] - previous[c], back) for c in types]
+        previous = now
+        g[q] = max(f)
+    return g[steps]
+
+
+def _integrals(rates: Ints, grid: Ints, edges: Ints) -> list[list[int]]:
+    """Return the integral of each rate from 0 to each edge, exactly."""
+    whole: list[list[int]] = [[0] * rates.shape[1]]
+    for row, length in zip(rates.tolist(), np.diff(grid).tolist(), strict=True):
+        whole.append([sum_ + rate * length for sum_, rate in zip(whole[-1], row, strict=True)])
+    inside = np.minimum(np.searchsorted(grid, edges, side="right") - 1, len(rates) - 1)
+    rows = rates.tolist()
+    return [
+        [w + rate * (edge - begin) for w, rate in zip(whole[i], rows[i], strict=True)]
+        for i, edge, begin in zip(
+            inside.tolist(), edges.tolist(), grid[inside].tolist(), strict=True
+        )
+    ]
