@@ -58,7 +58,8 @@ class CompiledRun:
         self.arrays, self.plan = arrays, plan
         D = arrays.data
         room = 3 * int(D[at.SLOTS]) + int(D[at.GPUS]) + 1
-        capacity = max(4096, 4 * room) if record else 0
+        self.capacity = capacity = max(4096, 4 * room) if record else 0
+        self.room = room
         program = rule_array(rule, plan)
         self.state = np.empty(int(D[at.S_SIZE]) + len(program) + at.LOG_S * capacity, np.int64)
         self.log: list[Ints] = []
@@ -69,13 +70,19 @@ class CompiledRun:
         """Play to the end; raises as ``migopt.sim.simulate`` does where the run cannot end."""
         while True:
             status = kernel.play(self.arrays.data, self.state)
-            self._empty_log()
+            self.empty_log()
             if status == at.FINISHED_RUN:
                 return self
             if status != at.LOG_FULL:
-                self._refuse(status)
+                self.refuse(status)
 
-    def _empty_log(self) -> None:
+    def make_room(self) -> None:
+        """Empty the log unless one more instant fits."""
+        if self.state[at.LOG_COUNT] + self.room > self.capacity:
+            self.empty_log()
+
+    def empty_log(self) -> None:
+        """Move what the kernel has logged to ``log``."""
         count, first = int(self.state[at.LOG_COUNT]), int(self.state[at.LOG])
         if count:
             self.log.append(
@@ -83,18 +90,19 @@ class CompiledRun:
             )
         self.state[at.LOG_COUNT] = 0
 
-    def _refuse(self, status: int) -> None:
+    def refuse(self, status: int) -> None:
+        """Raise the error that a status means."""
         now = int(self.state[at.NOW])
         if status == at.ENDLESS:
             raise PolicyError(
                 f"the partition rule changes partitions at {now} ms without end (tau is 0)"
             )
-        places = self._table(at.S_JOB, at.JOB_S)[:, at.SLOT]
+        places = self.jobs[:, at.SLOT]
         waits = places == at.WAITING
         job = self.arrays.instance.jobs[
             int(self.arrays.order[waits if waits.any() else places >= 0].min())
         ]
-        parts = self._table(at.S_GPU, at.GPU_S)[:, at.PARTITION]
+        parts = self.gpus[:, at.PARTITION]
         kept = "; ".join(
             f"GPU {gpu}: {self.arrays.parts[part][1]}" for gpu, part in enumerate(parts)
         )
@@ -103,16 +111,30 @@ class CompiledRun:
             job.id,
         )
 
-    def _table(self, start: int, width: int) -> Ints:
-        D = self.arrays.data
-        rows = {at.S_JOB: at.JOBS, at.S_GPU: at.GPUS, at.S_SLOT: at.SLOTS}[start]
-        first = int(D[start])
-        return self.state[first : first + int(D[rows]) * width].reshape(-1, width)
+    @property
+    def jobs(self) -> Ints:
+        """Jobs in the kernel's order, fields as in ``layout``; a view."""
+        return self._table(at.S_JOB, at.JOBS, at.JOB_S)
+
+    @property
+    def slots(self) -> Ints:
+        """Slots, likewise."""
+        return self._table(at.S_SLOT, at.SLOTS, at.SLOT_S)
+
+    @property
+    def gpus(self) -> Ints:
+        """GPUs, likewise."""
+        return self._table(at.S_GPU, at.GPUS, at.GPU_S)
+
+    def _table(self, start: int, count: int, width: int) -> Ints:
+        first, rows = int(self.arrays.data[start]), int(self.arrays.data[count])
+        return self.state[first : first + rows * width].reshape(rows, width)
 
     # --- what came out ----------------------------------------------------------------------
 
     def lines(self) -> Ints:
         """Return the log: start, end, slot, job of segments; see ``layout`` for repartitions."""
+        self.empty_log()
         return np.concatenate(self.log) if self.log else np.empty((0, at.LOG_S), np.int64)
 
     def schedule(self) -> Schedule:
@@ -159,7 +181,7 @@ class CompiledRun:
 
     def _job_figures(self) -> dict[str, Any]:
         arrays, D = self.arrays, self.arrays.data
-        ends = self._table(at.S_JOB, at.JOB_S)[:, at.END]
+        ends = self.jobs[:, at.END]
         jobs = arrays.jobs
         jct = ends - jobs[:, at.RELEASE]
         count = len(jct)

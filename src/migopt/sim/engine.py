@@ -10,6 +10,7 @@ from migopt.errors import InfeasiblePartitionError, PolicyError
 from migopt.model import Instance, Partition, Reconfiguration, Schedule, Segment
 from migopt.sim.protocols import DispatchDecision, Dispatcher, PartitionDecision, Partitioner
 from migopt.sim.state import Cause, SimState
+from migopt.units import ceil_div
 
 #: Event instants in a row without arrival, completion or any work done, before a run counts as stuck.
 STUCK_INSTANTS = 10_000
@@ -233,6 +234,8 @@ class Simulator:
         place = state.slices[position]
         state.overhead_left_ms[job] = state.overhead_ms(job, place)
         state.run_since_ms[job] = state.now_ms
+        duration = ceil_div(state.left[job], state.rate(job, place))
+        state.end_ms[job] = state.now_ms + state.overhead_left_ms[job] + duration
         state.waiting.discard(job)
         state.running[job] = place
         place.job = job

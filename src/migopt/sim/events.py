@@ -39,7 +39,7 @@ def _next_instant(D: Ints, S: Ints) -> int:
     if S[QUEUE_SIZE] > 0:
         gpu = S[D[S_QUEUE] + S[QUEUE_HEAD]]
         now = min(now, S[D[S_GPU] + gpu * GPU_S + UNTIL])
-    if S[NEXT_ARRIVAL] < D[JOBS]:
+    if S[NEXT_ARRIVAL] < S[ARRIVALS_END]:
         job = D[D[D_ARRIVAL] + S[NEXT_ARRIVAL]]
         now = min(now, D[D[D_JOB] + job * JOB_D + RELEASE])
     return now
@@ -83,7 +83,7 @@ def _end_repartitions(D: Ints, S: Ints) -> None:
 
 @compiled
 def _arrive(D: Ints, S: Ints) -> None:
-    while S[NEXT_ARRIVAL] < D[JOBS]:
+    while S[NEXT_ARRIVAL] < S[ARRIVALS_END]:
         job = D[D[D_ARRIVAL] + S[NEXT_ARRIVAL]]
         if D[D[D_JOB] + job * JOB_D + RELEASE] != S[NOW]:
             break
@@ -105,7 +105,7 @@ def _some_job_works(D: Ints, S: Ints) -> bool:
 @compiled
 def _watch_for_standstill(D: Ints, S: Ints) -> int:
     happened = S[CAUSE] & (COMPLETION | ARRIVAL) != 0
-    if happened or S[NEXT_ARRIVAL] < D[JOBS] or _some_job_works(D, S):
+    if happened or S[NEXT_ARRIVAL] < S[ARRIVALS_END] or _some_job_works(D, S):
         S[QUIET] = 0
     else:
         S[QUIET] += 1

@@ -3,9 +3,29 @@
 from __future__ import annotations
 
 from migopt.compiled import Ints, compiled
-from migopt.sim.events import advance, first_partition, follow_timetable
+from migopt.sim.events import (
+    advance,
+    first_partition,
+    follow_timetable,
+    may_repartition,
+    repartition,
+)
 from migopt.sim.layout import *
+from migopt.sim.rules import RESTRICTED
 from migopt.sim.rules.passes import dispatch
+
+__all__ = [
+    "RESTRICTED",
+    "advance",
+    "dispatch",
+    "may_repartition",
+    "play",
+    "play_grid",
+    "repartition",
+    "reset",
+    "start",
+    "summarise",
+]
 
 # Figures of a finished run; those after them are per GPU: busy time within the horizon, then time per level.
 SUM_FINISHED, SUM_LATE, SUM_TARDINESS, SUM_WEIGHTED, SUM_MOST, SUM_JCT, SUM_END = range(7)
@@ -21,6 +41,7 @@ def reset(D: Ints, S: Ints, rule: Ints, seed: int, log_capacity: int) -> None:
     """
     S[: D[S_SIZE]] = 0
     S[UNFINISHED] = D[JOBS]
+    S[ARRIVALS_END] = D[JOBS]
     S[DISPATCH_WAKE] = NEVER
     S[PARTITION_WAKE] = NEVER
     for i in range(5):

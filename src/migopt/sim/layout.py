@@ -117,6 +117,7 @@ REFUSED = 33
 TARDINESS = 34  # weighted, of finished jobs
 FINISHED = 35
 DECISIONS = 36
+ARRIVALS_END = 37  # jobs that will have come when arrivals are over
 HEADER_S = 48
 
 # A job in S.

@@ -87,6 +87,7 @@ class SimState:
         self.left = [job.work for job in instance.jobs]
         self.overhead_left_ms = [0] * count
         self.run_since_ms = [0] * count
+        self.end_ms = [0] * count
         self.started = [False] * count
         # Where and when its last segment ended, and what of the overhead was then still to be served.
         self.stopped_at: list[tuple[int, int, Placement] | None] = [None] * count
@@ -170,12 +171,7 @@ class SimState:
 
     def completion_ms(self, job: int) -> int:
         """Return when a running job ends if nothing changes."""
-        place = self.running[job]
-        return (
-            self.run_since_ms[job]
-            + self.overhead_left_ms[job]
-            + ceil_div(self.left[job], self.rate(job, place))
-        )
+        return self.end_ms[job]
 
     def add_slices(self, gpu: int, placements: list[Placement]) -> None:
         """Make slices available and keep the order of sizes."""
