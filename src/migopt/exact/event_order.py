@@ -129,6 +129,9 @@ class EventOrder:
         self.pricer = Pricer(problem)
         self.tau = problem.tau if tau is None else tau
         self.pool: dict[Assignment, None] = {}
+        self.pool_items: list[Assignment] = []
+        self.pool_vector = np.zeros(0, dtype=np.int64)
+        self.pool_jobs = np.zeros((0, problem.jobs), dtype=bool)
         self.solved = 0
         worst = problem.late_cost.sum() * problem.end + problem.vector_cost.max() * problem.end
         # Engines judge reduced costs in absolute terms: the cost rates are brought near one.
@@ -286,12 +289,19 @@ class _OrderProgram:
         )
 
     def _add_pool(self) -> None:
-        new = [
-            (gap, item)
-            for item in self.parent.pool
-            for gap in range(self.gaps)
-            if self.allowed[gap, item[0]] and all(self.present[gap, j] for j, _ in item[1])
-        ]
+        parent = self.parent
+        if not parent.pool or not self.gaps:
+            return
+        if len(parent.pool_vector) != len(parent.pool):
+            parent.pool_items = list(parent.pool)
+            parent.pool_vector = np.array([item[0] for item in parent.pool_items])
+            parent.pool_jobs = np.zeros((len(parent.pool), self.problem.jobs), dtype=bool)
+            for row, (_, pairs) in enumerate(parent.pool_items):
+                parent.pool_jobs[row, [j for j, _ in pairs]] = True
+        absent = ~self.present
+        fits = ~(absent.astype(np.uint8) @ parent.pool_jobs.T.astype(np.uint8)).astype(bool)
+        fits &= self.allowed[:, parent.pool_vector]
+        new = [(int(gap), parent.pool_items[row]) for gap, row in np.argwhere(fits)]
         if new:
             self._add(new)
 

@@ -205,7 +205,7 @@ class _Run:
             for key in orders:
                 self._try(side, order_of(p, [float(t) for t in key]), 0.2)
         now = time.perf_counter()
-        share = min(self.deadline, now + 0.1 * (self.deadline - now), now + 0.4 * p.jobs)
+        share = min(self.deadline, now + 0.15 * (self.deadline - now), now + 0.8 * p.jobs)
         side.improver.improve(share)
         side.improver.shake(share)
         self._tell("start", 0)

@@ -132,17 +132,35 @@ def change_moves(problem: OneGpu, order: Order, most: int | None) -> Iterator[Or
                 yield (*events[:on], Event("on", c), *events[on + 1 :]), first
     if most is not None and len(ons) >= most:
         return
-    changing, current = False, first
+    for e, current in _standing(order):
+        here, back = (Event("off", -1), Event("off", -1)), Event("on", current)
+        for c in range(len(problem.classes)):
+            if c == current:
+                continue
+            inserted = (*events[: e + 1], here[0], Event("on", c), *events[e + 1 :])
+            yield inserted, first
+            if most is not None and len(ons) + 2 > most:
+                continue
+            for f in range(e + 1, min(e + 5, len(events) - 1)):
+                if events[f].kind in ("off", "on"):
+                    break
+                detour = (*inserted[: f + 3], here[1], back, *inserted[f + 3 :])
+                yield detour, first
+
+
+def _standing(order: Order) -> list[tuple[int, int]]:
+    """Return (event, class in force after it) for all but the last event, changes left out."""
+    events, first = order
+    assert first is not None
+    changing, current, found = False, first, []
     for e, event in enumerate(events[:-1]):
         if event.kind == "off":
             changing = True
         elif event.kind == "on":
             changing, current = False, event.who
-        if changing:
-            continue
-        for c in range(len(problem.classes)):
-            if c != current:
-                yield (*events[: e + 1], Event("off", -1), Event("on", c), *events[e + 1 :]), first
+        if not changing:
+            found.append((e, current))
+    return found
 
 
 def follow(problem: OneGpu, plan: OrderPlan, toll: float) -> Order:
@@ -226,18 +244,28 @@ class Improver:
         """Exchange events of ``plan`` (the best by default) while it helps and time is left."""
         current = plan or self.best
         while current is not None:
-            better = None
-            order = (current.events, current.first)
-            near = [(events, current.first) for events in swaps(current.events)]
-            far = [] if swaps_only else list(change_moves(self.problem, order, self.max_changes))
+            order: Order = (current.events, current.first)
+            near: list[Order] = [(events, current.first) for events in swaps(current.events)]
             self.draw.shuffle(near)
-            self.draw.shuffle(far)
-            far.sort(key=lambda item: len(item[0]))
-            for candidate in (*near, *far):
-                if time.perf_counter() > deadline:
-                    return
-                found = self.offer(candidate)
-                if found is not None and found.cost < current.cost * (1 - 1e-10):
-                    better = found
-                    break
+            better = self._best_of(near, current, 1, deadline)
+            if better is None and not swaps_only:
+                far = list(change_moves(self.problem, order, self.max_changes))
+                self.draw.shuffle(far)
+                better = self._best_of(far, current, 40, deadline)
             current = better
+
+    def _best_of(
+        self, moves: list[Order], current: OrderPlan, batch: int, deadline: float
+    ) -> OrderPlan | None:
+        """Return the best of the first ``batch`` moves that hold an improvement, None if none does."""
+        better: OrderPlan | None = None
+        for number, candidate in enumerate(moves):
+            if better is not None and number % batch == 0:
+                break
+            if time.perf_counter() > deadline:
+                break
+            found = self.offer(candidate)
+            least = (better or current).cost
+            if found is not None and found.cost < least * (1 - 1e-10):
+                better = found
+        return better

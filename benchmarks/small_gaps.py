@@ -1,0 +1,121 @@
+"""Gaps and times of the interval MILP on instances/small (tau = 4 s), every case listed.
+
+    python benchmarks/small_gaps.py [--limit8 60] [--limit12 300] [--gap 1e-4] [--out benchmarks/results/small_gaps.json]
+
+Cases of up to 8 jobs get ``--limit8`` seconds, larger ones ``--limit12``. Gaps are active gaps between the
+schedule in ticks, checked and measured, and the bound. No policy may beat a schedule or a bound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from migopt.api import show_versions, solve
+from migopt.io import read_instance
+from migopt.results import Budget, active_gap
+
+FOLDER = Path(__file__).resolve().parent.parent / "instances" / "small"
+POLICIES = ("edf_ss_restricted+best_fixed", "edf_fs+best_fixed", "sjf+best_fixed", "fifo+no_mig")
+
+
+def run(task: tuple[str, float, float]) -> dict[str, Any]:
+    """Solve one case and hold every policy against it."""
+    name, limit, gap = task
+    instance = read_instance(FOLDER / name)
+    answer = solve(instance, "interval_milp", budget=Budget(limit, gap=gap))
+    policies = {text: solve(instance, text).upper for text in POLICIES}
+    known = [cost for cost in policies.values() if cost is not None]
+    best = min(known, default=None)
+    assert answer.upper is not None
+    assert answer.lower is not None
+    found = active_gap(instance, answer.upper, answer.lower)
+    constant = float(instance.constant_cost)
+    beaten = best is not None and (
+        best < answer.lower * (1 - 1e-9) or best < answer.upper * (1 - 1e-9)
+    )
+    return {
+        "case": name.removesuffix(".json"),
+        "jobs": len(instance.jobs),
+        "upper": answer.upper,
+        "lower": answer.lower,
+        "active_gap": found,
+        "active_gap_unrounded": active_gap(instance, answer.result.claimed_upper, answer.lower),
+        "wall_s": round(answer.wall_s, 2),
+        "outcome": str(answer.outcome),
+        "best_policy": best,
+        "policy_above": None
+        if best is None or answer.upper <= constant
+        else (best - constant) / (answer.upper - constant) - 1,
+        "beaten_by_a_policy": beaten,
+        "violations": [str(item) for item in answer.violations],
+        "columns": answer.result.detail.get("columns"),
+        "points": answer.result.detail.get("points"),
+        "rounds": answer.result.detail.get("rounds"),
+        "integer_models": answer.result.detail.get("integer_models"),
+    }
+
+
+def share(rows: list[dict[str, Any]], gap: float) -> str:
+    """Return how many rows have a gap of at most ``gap``, as text."""
+    good = sum(r["active_gap"] <= gap for r in rows)
+    return f"{good} of {len(rows)}"
+
+
+def main() -> int:
+    """Run all cases and write the table; exit 1 when a policy beats a schedule or bound."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--limit8", type=float, default=60.0)
+    parser.add_argument("--limit12", type=float, default=300.0)
+    parser.add_argument("--gap", type=float, default=1e-4)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--most-jobs", type=int, default=12)
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/small_gaps.json"))
+    options = parser.parse_args()
+    tasks = []
+    for path in sorted(FOLDER.glob("small-*.json")):
+        jobs = len(read_instance(path).jobs)
+        if jobs <= options.most_jobs:
+            limit = options.limit8 if jobs <= 8 else options.limit12
+            tasks.append((path.name, limit, options.gap))
+    rows = []
+    with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
+        for row in pool.imap_unordered(run, tasks):
+            rows.append(row)
+            print(
+                f"{row['case']} {row['jobs']:2d} jobs  gap {row['active_gap']:.2%}"
+                f"  {row['wall_s']:.1f} s  {row['outcome']}",
+                flush=True,
+            )
+    rows.sort(key=lambda row: row["case"])
+    few = [r for r in rows if r["jobs"] <= 8]
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    summary = {
+        "up_to_8_jobs": {str(g): share(few, g) for g in (1e-4, 1e-3, 1e-2, 0.1)},
+        "up_to_12_jobs": {str(g): share(rows, g) for g in (1e-4, 1e-3, 1e-2, 0.1)},
+        "beaten_by_a_policy": [r["case"] for r in rows if r["beaten_by_a_policy"]],
+        "illegal": [r["case"] for r in rows if r["violations"]],
+    }
+    document = {
+        "command": "python " + " ".join(sys.argv),
+        "commit": commit.stdout.strip(),
+        "machine": f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end",
+        "versions": show_versions(),
+        "limits_s": {"up to 8 jobs": options.limit8, "above": options.limit12},
+        "summary": summary,
+        "cases": rows,
+    }
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(summary, indent=1))
+    return 1 if summary["beaten_by_a_policy"] or summary["illegal"] else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
