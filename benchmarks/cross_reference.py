@@ -112,7 +112,9 @@ def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "cases": len(rows),
         "with_lateness": sum(r["late"] for r in rows),
-        "jobs": {str(n): sum(r["jobs"] == n for r in rows) for n in sorted({r["jobs"] for r in rows})},
+        "jobs": {
+            str(n): sum(r["jobs"] == n for r in rows) for n in sorted({r["jobs"] for r in rows})
+        },
         "largest_upper_error": max(abs(r["upper_error"]) for r in rows),
         "largest_lower_shortfall": max(r["lower_shortfall"] for r in rows),
         "lower_above_reference": sum(r["lower_shortfall"] < -1e-8 for r in rows),

@@ -30,24 +30,32 @@ def ranking_picture(group: Group, name: str) -> Picture | None:
     if not ranked:
         return None
     title = f"Mean cost per entry: {group.name}"
+    paired = ranking.units > 1
     with svg.style():
         figure = svg.new_figure(7.2, _FRAME + _ROW * len(ranked))
-        left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
-        _cost_bars(left, group, ranked)
-        _differences(right, ranked)
-        left.set_yticks(range(len(ranked)), [item.entry for item in ranked])
-        left.set_ylim(len(ranked) - 0.4, -0.6)
+        panels = figure.subplots(
+            1, 1 + paired, sharey=True, squeeze=False, width_ratios=(3, 2)[: 1 + paired]
+        )[0]
+        _cost_bars(panels[0], group, ranked)
+        if paired:
+            _differences(panels[1], ranked)
+        panels[0].set_yticks(range(len(ranked)), [item.entry for item in ranked])
+        panels[0].set_ylim(len(ranked) - 0.4, -0.6)
         figure.legend(loc="outside lower left", ncols=4, fontsize=8)
         text = svg.to_svg(figure, name, title)
-    best = ranked[0]
-    units = f"{ranking.units} runs" if ranking.units != 1 else "one run"
     caption = (
-        f"Mean cost over {units}, from the best entry down. "
-        f"Left: the parts of the cost, with the 95 % interval of its mean; the idle part is the "
-        f"same for every schedule. Right: difference to {best.entry}, paired by run, with its 95 % "
-        f"interval; an interval that touches zero shows no difference. Few runs have wide intervals, which may "
-        f"leave the frame; a bar that does carries its value, a difference an arrow."
+        "Cost of one run, from the best entry down, in its parts; the idle part is the same for "
+        "every schedule. A bar that leaves the frame carries its value."
     )
+    if paired:
+        caption = (
+            f"Mean cost over {ranking.units} runs, from the best entry down. "
+            "Left: the parts of the cost, with the 95 % interval of its mean; the idle part is the "
+            f"same for every schedule. Right: difference to {ranked[0].entry}, paired by run, with "
+            "its 95 % interval; an interval that touches zero shows no difference. Few runs have "
+            "wide intervals, which may leave the frame; a bar that does carries its value, a "
+            "difference an arrow."
+        )
     return Picture(name, title, caption + _cut(ranking.rows), text, wide=True)
 
 

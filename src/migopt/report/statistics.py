@@ -76,7 +76,7 @@ class Ranked:
     mean : Interval
         Its mean over its own units.
     to_best : Interval or None
-        Paired difference to the entry in first place; None for that entry itself.
+        Paired difference to the first entry; None for that entry itself.
     wins : int
         Units in which no entry is better.
     """
@@ -105,7 +105,7 @@ class Ranking:
 
 
 def rank(costs: Mapping[str, Mapping[Unit, float]]) -> Ranking:
-    """Rank entries by mean cost; lower is better, equal means are in order of name.
+    """Rank entries by mean cost; lower is better, equal means share a place in order of name.
 
     Only entries that answered every unit have a place: a mean over other units is no comparison.
     The rest follow, still compared with the best over the units they share with it.
@@ -126,11 +126,14 @@ def rank(costs: Mapping[str, Mapping[Unit, float]]) -> Ranking:
     }
     best = complete[0] if complete else None
     rows = []
-    for place, entry in enumerate([*complete, *partial], 1):
+    for entry in [*complete, *partial]:
         values = answered[entry]
         versus = None
         if best is not None and entry != best:
             versus = paired_difference(values, answered[best])
         wins = sum(value == lowest[unit] for unit, value in values.items())
-        rows.append(Ranked(entry, place if entry in complete else None, means[entry], versus, wins))
+        place = None
+        if entry in complete:
+            place = 1 + sum(means[other].mean < means[entry].mean for other in complete)
+        rows.append(Ranked(entry, place, means[entry], versus, wins))
     return Ranking(tuple(rows), len(units))

@@ -89,7 +89,7 @@ def interval(value: Interval | None) -> str:
 def ranking_table(group: Group) -> Table:
     """Return places, mean costs and paired differences of the entries that have schedules."""
     ranking = group.ranking()
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for ranked in ranking.rows:
         to_best = ranked.to_best
         rows.append(
@@ -104,7 +104,7 @@ def ranking_table(group: Group) -> Table:
                 f"{ranked.wins} of {ranked.mean.n}",
             )
         )
-    columns = (
+    columns: tuple[str, ...] = (
         "place",
         "<entry",
         "mean cost",
@@ -121,6 +121,10 @@ def ranking_table(group: Group) -> Table:
             f"Without a place, since they have no schedule for some of the {ranking.units} runs: "
             f"{', '.join(incomplete)}."
         )
+    if ranking.units == 1:  # nothing to average, so no interval to speak of
+        kept = (0, 1, 2, 4)
+        columns = tuple(columns[index] for index in kept)
+        rows = [tuple(row[index] for index in kept) for row in rows]
     return Table("Ranking by mean cost", columns, tuple(rows), note)
 
 
@@ -252,14 +256,15 @@ def overview_table(collection: Collection) -> Table:
     rows = []
     for group in collection.groups:
         means = entry_means(group)
-        best = next((m for m in means if m.ranked and m.ranked.place == 1), None)
+        first = [item for item in means if item.ranked and item.ranked.place == 1]
+        best = first[0] if first else None
         mine = group.instance_class
         rows.append(
             (
                 group.name,
                 str(len({row.record.digest for row in group.rows})),
                 str(len(group.rows)),
-                best.entry if best else DASH,
+                _with_equals(first),
                 number(best.cost if best else None),
                 number(best.lower if best else None),
                 percent(best.gap if best else None),
@@ -269,6 +274,12 @@ def overview_table(collection: Collection) -> Table:
             )
         )
     return Table("The best entry of each class", columns, tuple(rows))
+
+
+def _with_equals(first: Sequence[EntryMeans]) -> str:
+    if not first:
+        return DASH
+    return first[0].entry + (f" and {len(first) - 1} equal" if len(first) > 1 else "")
 
 
 def reasons_table(caption: str, records: Iterable[Record], *, keys: bool = True) -> Table:

@@ -63,12 +63,12 @@ def test_pairing_uses_common_units_only() -> None:
 
 
 def test_ranking_by_hand() -> None:
-    """Means 2, 3 and 3: places in order of mean then name, wins counted with ties."""
+    """Means 2, 3 and 3: equal means share a place, wins are counted with ties."""
     ranking = rank({"b": units(3, 3), "a": units(1, 3), "c": units(1, 5)})
     assert [(row.place, row.entry, row.mean.mean) for row in ranking.rows] == [
         (1, "a", 2.0),
         (2, "b", 3.0),
-        (3, "c", 3.0),
+        (2, "c", 3.0),
     ]
     assert [row.wins for row in ranking.rows] == [2, 1, 1]
     assert ranking.rows[0].to_best is None

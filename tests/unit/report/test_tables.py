@@ -145,3 +145,17 @@ def test_csv_holds_every_run_at_full_precision() -> None:
     assert [row["status"] for row in rows] == ["ok", "failed"]
     assert float(rows[0]["cost"]) == 0.1 + 0.2
     assert rows[1]["reason"] == 'said "no", twice'
+
+
+def test_one_run_has_no_interval_columns_and_ties_are_named() -> None:
+    """With one run per entry nothing is averaged; the overview says how many share the place."""
+    records = [
+        make_record("b", upper=5.0),
+        make_record("a", upper=5.0),
+        make_record("c", upper=6.0),
+    ]
+    found = collect(records)
+    table = ranking_table(found.groups[0])
+    assert table.heads == ("place", "entry", "mean cost", "over the best")
+    assert [row[:2] for row in table.rows] == [("1", "a"), ("1", "b"), ("3", "c")]
+    assert overview_table(found).rows[0][3] == "a and 1 equal"
