@@ -56,9 +56,9 @@ def format_options(name: str) -> list[dict[str, Any]]:
     return option_table(_format(name).Options)
 
 
-def check_parameters(name: str, options: Mapping[str, Any]) -> None:
+def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
     """Raise the InputError that ``import_trace`` would raise for these options, reading nothing."""
-    check_options(_format(name).Options, f"option of {name}", dict(options))
+    check_options(_format(name).Options, f"option of {name}", dict(parameters))
 
 
 def import_trace(format: str, path: str | Path, **options: Any) -> ImportReport:
