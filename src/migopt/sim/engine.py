@@ -152,9 +152,14 @@ class Simulator:
     # --- partition decisions ----------------------------------------------------------------
 
     def decide_partitions(self, partitioner: Partitioner) -> None:
-        """Ask the rule once per GPU that is not changing, in order of GPU index."""
+        """Ask the rule once per GPU that is not changing, in order of GPU index.
+
+        With tau = 0 a millisecond is visited again after a change; the GPU that changed has had
+        its decision there.
+        """
+        state = self.state
         for gpu in range(len(self.instance.gpus)):
-            if self.state.changing_until_ms[gpu] is None:
+            if state.changing_until_ms[gpu] is None and state.changed_at_ms[gpu] != state.now_ms:
                 self.apply_partition(gpu, partitioner.partition(self.state, gpu))
 
     def apply_partition(self, gpu: int, decision: PartitionDecision) -> None:
@@ -179,6 +184,7 @@ class Simulator:
                 state.slices.remove(place)
         end = state.now_ms + self.instance.repartition.tau_ms
         state.changing_until_ms[gpu] = end
+        state.changed_at_ms[gpu] = state.now_ms
         state.cause |= Cause.REPARTITION_START
         self._reconfigurations.append(Reconfiguration(state.now_ms, end, gpu, current, target))
 

@@ -66,6 +66,8 @@ class SimState:
         Per GPU the partition in force; while it changes, the new one. None before the first decision.
     changing_until_ms : list of int or None
         Per GPU the end of the repartition in progress.
+    changed_at_ms : list of int or None
+        Per GPU the start of its last repartition.
     threshold_stops : list of int
         Per job, how often it was stopped at an instant at which nothing happened but a dispatcher's wake.
     """
@@ -81,6 +83,7 @@ class SimState:
         self.slices: list[Slice] = []
         self.partitions: list[Partition | None] = [None] * len(instance.gpus)
         self.changing_until_ms: list[int | None] = [None] * len(instance.gpus)
+        self.changed_at_ms: list[int | None] = [None] * len(instance.gpus)
         self.threshold_stops = [0] * count
         self.unfinished = count
         # Progress of each job as of the start of its present run (or of its last stop).
@@ -161,6 +164,8 @@ class SimState:
             return "a GPU is off from time 0 to the end or never"
         if self.changing_until_ms[gpu] is not None:
             return f"GPU {gpu} is changing its partition already"
+        if self.changed_at_ms[gpu] == self.now_ms:
+            return f"GPU {gpu} has changed its partition at this very millisecond"
         for job, place in self.running.items():
             stands_still = scope == "gpu" or place.placement not in target
             if place.gpu == gpu and stands_still and not self.may_stop(job):

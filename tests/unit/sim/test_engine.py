@@ -128,6 +128,24 @@ def test_with_tau_zero_a_job_goes_on_at_the_same_tick_without_overhead():
     assert max(segment.end_ms for segment in back.segments) == 9_334
 
 
+def test_with_tau_zero_a_gpu_gets_one_partition_decision_per_millisecond():
+    """tau = 0: a rule that changes its mind at every question changes once per event, legally."""
+
+    class Restless:
+        """Wants the other partition whenever it is asked."""
+
+        def partition(self, state, gpu):
+            """Return the partition that is not in force."""
+            return PartitionDecision(P_7 if state.partitions[gpu] == P_43 else P_43)
+
+    instance = make_instance(
+        make_job(0), make_job(1, release=1_000), make_job(2, release=1_000), tau=0
+    )
+    schedule = run(instance, Restless())
+    starts = [item.start_ms for item in schedule.reconfigurations]
+    assert len(starts) == len(set(starts)) > 1
+
+
 def test_completions_come_before_arrivals_at_the_same_tick():
     """A job that arrives when another ends finds its slice free."""
     instance = make_instance(
