@@ -1,6 +1,6 @@
 """Gaps and times of the interval MILP on instances/small (tau = 4 s), every case listed.
 
-    python benchmarks/small_gaps.py [--limit8 60] [--limit12 300] [--gap 1e-4] [--out benchmarks/results/small_gaps.json]
+    python benchmarks/small_gaps.py [--limit8 60] [--limit12 300] [--gap 1e-4] [--out FILE]
 
 Cases of up to 8 jobs get ``--limit8`` seconds, larger ones ``--limit12``. Gaps are active gaps between the
 schedule in ticks, checked and measured, and the bound. No policy may beat a schedule or a bound.

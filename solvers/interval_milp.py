@@ -1,4 +1,4 @@
-"""Interval MILP with refinement, started from the best built-in policies: proven optima for up to 20 preemptive jobs on one GPU.
+"""Interval MILP, started from the best built-in policies: proven optima for preemptive jobs on one GPU.
 
 The optimum in continuous time, changes of partition included; without preemption or with a cost per
 resume it gives a lower bound only. See docs/exact/interval_milp.md.
@@ -72,7 +72,9 @@ def best_of_policies(instance: Instance, seed: int) -> Schedule | None:
     for text in POLICIES:
         try:
             schedule = parse_policy(text).run(instance, seed=seed)
-        except MigoptError:  # no_mig where MIG off is not allowed, a partition on which a job has no place
+        except (
+            MigoptError
+        ):  # no_mig where MIG off is not allowed, a partition on which a job has no place
             continue
         cost = measure(instance, schedule).cost_exact
         if best is None or cost < best[0]:

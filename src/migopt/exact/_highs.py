@@ -17,8 +17,9 @@ def new_highs(**options: Any) -> Any:
     The first engine of a process prints a banner from C before any option can be set; standard
     output is closed to it for that moment.
     """
-    import highspy
+    import highspy as module
 
+    highspy: Any = module
     if _warm:
         highs = highspy.Highs()
     else:

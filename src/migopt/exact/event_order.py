@@ -133,11 +133,11 @@ class EventOrder:
         self.pool_vector = np.zeros(0, dtype=np.int64)
         self.pool_jobs = np.zeros((0, problem.jobs), dtype=bool)
         self.solved = 0
-        worst = problem.late_cost.sum() * problem.end + problem.vector_cost.max() * problem.end
-        # Engines judge reduced costs in absolute terms: the cost rates are brought near one.
-        rates = problem.vector_cost.max(initial=0.0) or problem.late_cost.max(initial=0.0) or 1.0
-        self.scale = 1.0 / float(rates)
-        self.penalty = 100.0 * max(worst, 1e-9) * self.scale
+        # Engines judge reduced costs in absolute terms: the larger cost rates are brought near ten.
+        late, power = problem.late_cost.max(initial=0.0), problem.vector_cost.max(initial=0.0)
+        self.scale = 10.0 / float(max(late, power) or 1.0)
+        #: Price of a job's missing work, enough for most orders; where it is not, work is sought first.
+        self.penalty = 20.0 * (problem.late_cost.sum() + power) * problem.slowest * self.scale
         members = np.zeros((len(problem.classes), len(problem.vectors)), dtype=bool)
         for c, vectors in enumerate(problem.classes):
             members[c, list(vectors)] = True
@@ -166,6 +166,8 @@ class _OrderProgram:
         self.parent, self.problem = parent, parent.problem
         self.events, self.first = events, first
         self.gaps = len(events) - 1
+        #: Factor on the cost of a busy vector: 0 while only missing work counts.
+        self.price = parent.scale
         jobs = self.problem.jobs
         self.present = np.zeros((max(self.gaps, 0), jobs), dtype=bool)
         self.in_force: list[int | None] = []
@@ -196,15 +198,51 @@ class _OrderProgram:
             return OrderPlan(self.events, self.first, np.zeros(0), 0.0, (), ())
         self._build()
         self._add_pool()
+        x = self._optimise()
+        if x is None or self._missing(x) > WORK_TOLERANCE:
+            x = self._seek()
+        self.parent.solved += 1
+        if x is None or self._missing(x) > WORK_TOLERANCE:
+            return None
+        return self._read(x, cutoff)
+
+    def _optimise(self) -> Floats | None:
+        """Solve with all columns that price out."""
         while True:
             self.highs.run()
             if self.highs.getModelStatus() != self._optimal:
                 return None
             solution = self.highs.getSolution()
             if not self._price(np.array(solution.row_dual)):
-                break
-        self.parent.solved += 1
-        return self._read(np.array(solution.col_value), cutoff)
+                return np.array(solution.col_value)
+
+    def _missing(self, x: Floats) -> float:
+        return float(x[self.offset - self.problem.jobs : self.offset].max(initial=0.0))
+
+    def _seek(self) -> Floats | None:
+        """Find work for every job first, whatever it costs; then solve with none missing."""
+        highs, p = self.highs, self.problem
+        highs.clearSolver()
+        total = self.offset + len(self.columns)
+        missing = np.arange(self.offset - p.jobs, self.offset, dtype=np.int32)
+        cost = np.zeros(total)
+        cost[missing] = 1.0
+        highs.changeColsCost(total, np.arange(total, dtype=np.int32), cost)
+        self.price = 0.0
+        x = self._optimise()
+        self.price = self.parent.scale
+        if x is None or self._missing(x) > WORK_TOLERANCE:
+            return None
+        total = self.offset + len(self.columns)
+        cost = np.zeros(total)
+        first_late = len(self.time_column)
+        cost[first_late : first_late + p.jobs] = p.late_cost * self.parent.scale
+        vectors = [item[0] for _, item in self.columns]
+        cost[self.offset :] = p.vector_cost[vectors] * self.parent.scale
+        highs.changeColsCost(total, np.arange(total, dtype=np.int32), cost)
+        room = np.maximum(0.0, x[missing])
+        highs.changeColsBounds(p.jobs, missing, np.zeros(p.jobs), room)
+        return self._optimise()
 
     def _build(self) -> None:
         import highspy
@@ -234,7 +272,11 @@ class _OrderProgram:
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = columns, len(rows)
         lp.col_cost_ = np.concatenate(
-            [np.zeros(len(free)), p.late_cost * self.parent.scale, np.full(jobs, self.parent.penalty)]
+            [
+                np.zeros(len(free)),
+                p.late_cost * self.parent.scale,
+                np.full(jobs, self.parent.penalty),
+            ]
         )
         lp.col_lower_, lp.col_upper_ = np.zeros(columns), np.full(columns, inf)
         lp.row_lower_ = np.array([row[0] for row in rows])
@@ -245,7 +287,7 @@ class _OrderProgram:
         lp.a_matrix_.index_ = np.array([c for row in entries for c, _ in row], dtype=np.int32)
         lp.a_matrix_.value_ = np.array([v for row in entries for _, v in row])
         self.highs = new_highs(
-            presolve="off", primal_feasibility_tolerance=1e-9, dual_feasibility_tolerance=1e-9
+            presolve="off", primal_feasibility_tolerance=1e-9, dual_feasibility_tolerance=1e-10
         )
         self.highs.passModel(lp)
         self.columns: list[tuple[int, Assignment]] = []
@@ -269,7 +311,7 @@ class _OrderProgram:
         for gap, (vector, pairs) in new:
             self.known.add((gap, (vector, pairs)))
             self.columns.append((gap, (vector, pairs)))
-            cost.append(self.problem.vector_cost[vector] * self.parent.scale)
+            cost.append(self.problem.vector_cost[vector] * self.price)
             index.append(gap)
             value.append(-1.0)
             for j, k in pairs:
@@ -313,7 +355,7 @@ class _OrderProgram:
         worth = dual[self.work0 : self.work0 + p.jobs, None] * p.speed
         profit = np.where(self.present[:, :, None] & (p.speed > 0), worth[None], -1.0)
         value, choices = self.parent.pricer.values(profit)
-        reduced = p.vector_cost[None] * self.parent.scale - value + dual[: self.gaps, None]
+        reduced = p.vector_cost[None] * self.price - value + dual[: self.gaps, None]
         reduced[~self.allowed] = 0.0
         scale = max(1.0, float(worth.max(initial=0.0)))
         limit = -PRICE_TOLERANCE * max(scale, float(np.abs(dual[: self.gaps]).max(initial=0.0)))
@@ -322,7 +364,7 @@ class _OrderProgram:
             for vector in np.argsort(reduced[gap])[:4]:
                 if reduced[gap, vector] >= limit:
                     break
-                pairs = self.parent.pricer.assignment(choices, gap, int(vector))
+                pairs = self.parent.pricer.assignment(choices, int(gap), int(vector))
                 item = (self.parent.pricer.vector_of(pairs), pairs)
                 if (int(gap), item) not in self.known:
                     new[int(gap), item] = None
@@ -332,9 +374,6 @@ class _OrderProgram:
 
     def _read(self, x: Floats, cutoff: float | None) -> OrderPlan | None:
         p = self.problem
-        first_artificial = len(self.time_column) + p.jobs
-        if x[first_artificial : self.offset].max(initial=0.0) > WORK_TOLERANCE:
-            return None
         times = np.array(
             [
                 p.release[event.who] if event.kind == "release" else x[self.time_column[e]]

@@ -75,12 +75,12 @@ class OneGpu:
     @cached_property
     def quickest(self) -> Floats:
         """q_j: minutes on the fastest group."""
-        return 1.0 / self.speed.max(axis=1)
+        return np.asarray(1.0 / self.speed.max(axis=1))
 
     @cached_property
     def slowest(self) -> Floats:
         """Minutes on the slowest group on which the job fits."""
-        return 1.0 / np.where(self.speed > 0, self.speed, np.inf).min(axis=1)
+        return np.asarray(1.0 / np.where(self.speed > 0, self.speed, np.inf).min(axis=1))
 
     @cached_property
     def steps(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -37,10 +37,10 @@ def completion_orders(problem: OneGpu) -> Iterator[tuple[Event, ...]]:
             j = releases[following]
             yield from extend((*made, Event("release", j)), following + 1, running | {j})
             before = made[-1] if made else None
-            if before is not None and before.kind == "release":
-                # nothing completes between two releases of one moment
-                if problem.release[before.who] == problem.release[j]:
-                    return
+            together = before is not None and before.kind == "release"
+            # nothing completes between two releases of one moment
+            if together and problem.release[made[-1].who] == problem.release[j]:
+                return
         for j in sorted(running):
             yield from extend((*made, Event("done", j)), following, running - {j})
 
@@ -170,7 +170,9 @@ def reference_case(kind: str, seed: int, *, jobs: tuple[int, ...] = (2, 3, 3, 4)
     )
     if kind == "memory":  # every job fits somewhere in the catalogue
         largest = max(model.profile(name).memory_bytes or 0 for name in used)
-        jobs_fit = tuple(replace(j, memory_bytes=min(j.memory_bytes, largest)) for j in instance.jobs)
+        jobs_fit = tuple(
+            replace(j, memory_bytes=min(j.memory_bytes, largest)) for j in instance.jobs
+        )
         instance = instance.replace(jobs=jobs_fit)
     return ReferenceCase(instance, 2 if kind == "tau" else None)
 

@@ -174,7 +174,7 @@ def _in_force(layout: Layout, rows: Rows) -> None:
     classes = len(layout.vectors)
     for i in range(layout.intervals):
         rows.add(1, 1, [(layout.f[i], 1.0)])
-    for r, i in enumerate(layout.roomy):
+    for r in range(len(layout.roomy)):
         a, d = layout.a[r], layout.d[r]
         rows.add(0, 0, [(a, 1.0), (d, -1.0)])
         for c in range(classes):
@@ -243,7 +243,9 @@ def cut_rows(layout: Layout, cuts: Sequence[Cut], usage: Usage) -> Rows:
             weight = cut.weight[jobs, kinds]
             if not (weight > 0).any():
                 continue
-            parts: list[tuple[np.ndarray, float | Floats]] = [(columns[weight > 0], weight[weight > 0])]
+            parts: list[tuple[np.ndarray, float | Floats]] = [
+                (columns[weight > 0], weight[weight > 0])
+            ]
             for members, y in zip(layout.vectors, layout.y, strict=True):
                 holds = cut.holds[members]
                 parts.append((y[i][holds > 0], -holds[holds > 0]))

@@ -80,7 +80,8 @@ class Separator:
                 if excess[i, s, row] > 1e-6:
                     found.append((float(excess[i, s, row]), i, s, row))
         found.sort(reverse=True)
-        cuts, taken = [], np.zeros(len(points))
+        cuts: list[Cut] = []
+        taken = np.zeros(len(points))
         for _, i, s, row in found:
             if taken[i] >= 8 or len(cuts) >= most:
                 continue

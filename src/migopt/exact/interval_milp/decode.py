@@ -9,13 +9,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from migopt.exact.event_order import Assignment, OrderPlan
+from migopt.exact.event_order import Assignment, EventOrder, OrderPlan
 from migopt.exact.one_gpu import OneGpu
 from migopt.metrics import measure
-from migopt.model import OFF_PARTITION, Instance, Partition, Placement, Reconfiguration, Schedule, Segment
+from migopt.model import (
+    OFF_PARTITION,
+    Instance,
+    Partition,
+    Placement,
+    Reconfiguration,
+    Schedule,
+    Segment,
+)
 from migopt.units import MS_PER_MINUTE, ceil_div
+
+#: Milliseconds that due dates are moved forward by when a plan is rounded.
+MARGINS_MS = (1, 2, 4, 8, 16)
 
 
 @dataclass(frozen=True)
@@ -26,10 +38,10 @@ class TickPlan:
     ----------
     schedule : Schedule
     moved_ms : Mapping
-        Milliseconds by which each job completes later than planned, by job id (0 when earlier).
+        Milliseconds by which each job is later after its due date than planned, by job id.
     allowance : float
         Most by which the schedule may cost more than the plan: moved milliseconds times the cost of
-        tardiness, plus added busy time times the cost of its power.
+        tardiness, plus the energy of the milliseconds that busy vectors last longer.
     """
 
     schedule: Schedule
@@ -38,10 +50,57 @@ class TickPlan:
 
 
 def to_ticks(problem: OneGpu, plan: OrderPlan) -> TickPlan:
-    """Return the cheaper of two roundings: boundaries up, or the length of every piece up."""
-    tries = [_Replay(problem, plan, absolute).run() for absolute in (True, False)]
-    costs = [measure(problem.instance, item.schedule).cost_exact for item in tries]
-    return tries[0] if costs[0] <= costs[1] else tries[1]
+    """Return the cheapest of several roundings of a plan.
+
+    Boundaries are rounded up, or the length of every piece; and since a completion exactly at its due
+    date would be late by the rounding, the order is also solved with due dates a few milliseconds
+    earlier, where that costs next to nothing.
+    """
+    replays = [_Replay(problem, plan, absolute).run() for absolute in (True, False)]
+    for margin in MARGINS_MS:
+        earlier = replace(problem, due=problem.due - margin / MS_PER_MINUTE)
+        strict = EventOrder(earlier, tau=problem.tau).solve(plan.events, plan.first)
+        if strict is None:
+            continue
+        for absolute in (True, False):
+            replays.append(_Replay(problem, strict, absolute).run())
+    costs = [measure(problem.instance, item.schedule).cost_exact for item in replays]
+    best = replays[costs.index(min(costs))]
+    return _compared(problem, plan, best.schedule)
+
+
+def _compared(problem: OneGpu, plan: OrderPlan, schedule: Schedule) -> TickPlan:
+    """Account for the difference between a plan and a schedule in ticks."""
+    planned, done = plan.completion(), schedule.completions_ms()
+    moved = {}
+    late = 0.0
+    for j, job in enumerate(problem.instance.jobs):
+        before = max(0.0, planned[j] - problem.due[j]) * MS_PER_MINUTE
+        after = max(0, done[job.id] - job.due_ms)
+        moved[job.id] = max(0.0, after - before)
+        late += problem.late_cost[j] * moved[job.id] / MS_PER_MINUTE
+    counted = sum(
+        problem.vector_cost[vector] * minutes
+        for pieces in plan.pieces
+        for (vector, _), minutes in pieces
+    )
+    energy = _energy(problem, schedule)
+    allowance = late + max(0.0, energy - counted) + 1e-9 * max(plan.cost, 1e-12)
+    return TickPlan(schedule, moved, float(allowance))
+
+
+def _energy(problem: OneGpu, schedule: Schedule) -> float:
+    """Return the cost of energy above idle, from the busy vectors of the segments."""
+    moments = sorted({t for s in schedule.segments for t in (s.start_ms, s.end_ms)})
+    group_of, number = problem.vectors.group_of, problem.vectors.number
+    total = 0.0
+    for start, end in pairwise(moments):
+        counts = [0] * problem.groups
+        for s in schedule.segments:
+            if s.start_ms <= start and s.end_ms >= end:
+                counts[group_of[s.placement.profile]] += 1
+        total += (end - start) * problem.vector_cost[number[tuple(counts)]]
+    return float(total) / MS_PER_MINUTE
 
 
 class _Replay:
@@ -52,10 +111,9 @@ class _Replay:
         self.places: dict[int, Placement] = {}
         self.segments: list[Segment] = []
         self.changes: list[Reconfiguration] = []
-        self.added = 0.0
 
     def run(self) -> TickPlan:
-        plan, p = self.plan, self.problem
+        plan = self.plan
         last = {}
         for gap, pieces in enumerate(plan.pieces):
             for (_, pairs), _ in pieces:
@@ -86,17 +144,7 @@ class _Replay:
         schedule = Schedule(
             (self._partition(started),), tuple(_joined(self.segments)), tuple(self.changes)
         )
-        planned = plan.completion()
-        done = schedule.completions_ms()
-        moved = {
-            job.id: max(0.0, done[job.id] - planned[j] * MS_PER_MINUTE)
-            for j, job in enumerate(self.instance.jobs)
-        }
-        late = sum(
-            p.late_cost[j] * moved[job.id] / MS_PER_MINUTE for j, job in enumerate(self.instance.jobs)
-        )
-        energy = self.added / MS_PER_MINUTE * float(p.vector_cost.max(initial=0.0))
-        return TickPlan(schedule, moved, late + energy + 1e-9 * max(1.0, plan.cost))
+        return _compared(self.problem, plan, schedule)
 
     def _partition(self, number: int) -> Partition:
         if self.problem.vectors.off_vector is not None:
@@ -122,9 +170,7 @@ class _Replay:
         self.current, self.places = target, {}
         return end
 
-    def _arrange(
-        self, pieces: list[tuple[Assignment, float]]
-    ) -> list[tuple[Assignment, float]]:
+    def _arrange(self, pieces: list[tuple[Assignment, float]]) -> list[tuple[Assignment, float]]:
         """Order the pieces of a gap so that neighbours share as many (job, group) as they can."""
         before: set[tuple[int, int]] = set()
         names = self.problem.vectors.group_of
@@ -173,7 +219,6 @@ class _Replay:
             job = self.instance.jobs[j]
             self.segments.append(Segment(cursor, stop, 0, self.places[j], job.id))
             self.left[j] -= (stop - cursor) * rates[j]
-        self.added += max(0.0, end - cursor - minutes * MS_PER_MINUTE)
         return end
 
     def _place(self, alive: list[tuple[int, int]]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from migopt.errors import InfeasiblePartitionError
 from migopt.exact._highs import engine_name
 from migopt.exact.event_order import EventOrder, OrderPlan
+from migopt.exact.interval_milp.cuts import Cut, Separator
 from migopt.exact.interval_milp.decode import to_ticks
 from migopt.exact.interval_milp.engine import Model, NoBetter
 from migopt.exact.interval_milp.grid import Windows, grid, options
@@ -22,7 +23,6 @@ from migopt.exact.interval_milp.refine import (
     solution_points,
     split_points,
 )
-from migopt.exact.interval_milp.cuts import Cut, Separator
 from migopt.exact.interval_milp.variables import Layout, Mode
 from migopt.exact.one_gpu import Floats, OneGpu, one_gpu
 from migopt.metrics import measure
@@ -155,7 +155,9 @@ class _Run:
                 continue
             single = len(problem.classes) == 1
             mode: Mode = "ignore"
-            if not single and (partition == "one" or scope == "never" or self.solver.max_changes == 0):
+            if not single and (
+                partition == "one" or scope == "never" or self.solver.max_changes == 0
+            ):
                 mode = "one"
             elif not single and (problem.tau > 0 or self.solver.max_changes is not None):
                 mode = "change"
@@ -179,7 +181,9 @@ class _Run:
         hint = self.solver.hint
         if hint is None:
             return
-        self.hint_cost = float(measure(self.instance, hint).cost_exact - self.instance.constant_cost)
+        self.hint_cost = float(
+            measure(self.instance, hint).cost_exact - self.instance.constant_cost
+        )
         for side in self.sides:
             side.improver.offer(self._fit(side, order_of_schedule(side.problem, hint)))
 
@@ -413,9 +417,7 @@ class _Run:
             return False
         return True
 
-    def _integer(
-        self, side: _Side, relaxed: Model, separator: Separator, new: list[float]
-    ) -> bool:
+    def _integer(self, side: _Side, relaxed: Model, separator: Separator, new: list[float]) -> bool:
         """Solve the integer model on this grid; add points where its claims are too good."""
         assert side.windows is not None
         p = side.problem
@@ -514,7 +516,8 @@ class _Run:
             key=lambda side: side.improver.best.cost if side.improver.best else np.inf,
             default=None,
         )
-        schedule, claimed, detail = self.solver.hint, None, dict(self.counts)
+        schedule, claimed = self.solver.hint, None
+        detail: dict[str, Any] = dict(self.counts)
         if best is not None and best.improver.best is not None:
             plan = best.improver.best
             ticks = to_ticks(best.problem, plan)
@@ -567,7 +570,9 @@ class _Run:
         """Say what of the instance the model does not cover, if anything."""
         notes = []
         if not self.own:
-            what = "resume overheads" if self.instance.preemption.mode == "cost" else "no preemption"
+            what = (
+                "resume overheads" if self.instance.preemption.mode == "cost" else "no preemption"
+            )
             notes.append(f"not covered: {what}; the lower bound holds, it ignores them")
         if any(side.bound != side.mode for side in self.sides):
             notes.append(

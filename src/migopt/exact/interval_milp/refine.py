@@ -36,9 +36,9 @@ def order_from(layout: Layout, x: Floats) -> Order:
     """Return the order of events that a solution suggests, changes of partition included."""
     completion = claimed_completions(layout, x)
     if layout.mode == "one":
-        return order_of(layout.problem, completion, (), int(x[layout.z].argmax()))
+        return order_of(layout.problem, completion.tolist(), (), int(x[layout.z].argmax()))
     if layout.mode == "ignore":
-        return order_of(layout.problem, completion)
+        return order_of(layout.problem, completion.tolist())
     changes: list[tuple[float, int]] = []
     first = current = int(x[layout.f[0]].argmax())
     room = {int(i): r for r, i in enumerate(layout.roomy)}
@@ -53,15 +53,15 @@ def order_from(layout: Layout, x: Floats) -> Order:
             continue
         arrivals = x[layout.a[room[i]]]
         last = int((x[layout.f[i]] + arrivals - x[layout.d[room[i]]]).argmax())
-        inside = [c for c in np.flatnonzero(arrivals > 0.5) if c not in (begin, last)]
-        back = arrivals[last] > 0.5
+        reached = [int(c) for c in np.flatnonzero(arrivals > 0.5)]
+        inside = [c for c in reached if c not in (begin, last)]
         at += minutes[begin] if begin != last else minutes[begin] / 2
-        for c in [*inside, *([last] if back else [])]:
+        for c in [*inside, *([last] if last in reached else [])]:
             if c != current:
-                changes.append((at, int(c)))
-                current = int(c)
+                changes.append((at, c))
+                current = c
                 at += minutes[c] + layout.problem.tau
-    return order_of(layout.problem, completion, _useful(changes), first)
+    return order_of(layout.problem, completion.tolist(), _useful(changes), first)
 
 
 def _useful(changes: list[tuple[float, int]]) -> list[tuple[float, int]]:

@@ -103,8 +103,8 @@ class Layout:
         member = np.zeros((len(p.vectors), len(p.classes)), dtype=bool)
         for c, members in enumerate(p.classes):
             member[list(members), c] = True
-        kept = set(undominated(p, member).tolist()) - {0}
-        return [np.array(sorted(kept & set(members)), dtype=np.int64) for members in p.classes]
+        useful = set(undominated(p, member).tolist()) - {0}
+        return [np.array(sorted(useful & set(members)), dtype=np.int64) for members in p.classes]
 
     def _changes(self) -> None:
         classes, n, tau = len(self.vectors), self.intervals, self.problem.tau
