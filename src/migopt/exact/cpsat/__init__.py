@@ -4,6 +4,17 @@
 model; ``start``, ``progress`` and ``solver`` run it. Statement and proofs: docs/exact/cpsat.md.
 """
 
-from migopt.exact.cpsat.solver import CpSat, class_name, covers_instance, why_not
+from __future__ import annotations
 
-__all__ = ["CpSat", "class_name", "covers_instance", "why_not"]
+from typing import Any
+
+__all__ = ["CpSat"]
+
+
+def __getattr__(name: str) -> Any:
+    # Loading the engine takes half a second; asking whether it applies does not need it.
+    if name == "CpSat":
+        from migopt.exact.cpsat.solver import CpSat
+
+        return CpSat
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,8 +15,12 @@ from fractions import Fraction
 from functools import cached_property
 
 from migopt.bounds.busy_vectors import BusyVectors, busy_vectors
+from migopt.errors import InputError
 from migopt.exact.cpsat.objective import Scale, split_power
 from migopt.model import OFF_PARTITION, Instance, Job, Partition
+
+#: Beyond this many jobs the order of starts alone is thousands of choices.
+MAX_JOBS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,3 +280,36 @@ def _slices(vectors: BusyVectors, partition: Partition) -> tuple[int, ...]:
 
 def _covers(large: Sequence[int], small: Sequence[int]) -> bool:
     return all(a >= b for a, b in zip(large, small, strict=True))
+
+
+def why_not(instance: Instance, partition: int | str | None = None) -> str | None:
+    """Return why the model does not cover an instance, or None."""
+    if instance.kind != "schedule":
+        return f"kind {instance.kind} is not covered"
+    if len(instance.gpus) != 1:
+        return f"{len(instance.gpus)} GPUs: cpsat covers one GPU"
+    if len(instance.jobs) > MAX_JOBS:
+        return f"{len(instance.jobs)} jobs: cpsat covers up to {MAX_JOBS}"
+    if partition == "off" and not instance.mig_off:
+        return "the instance does not allow MIG off"
+    if isinstance(partition, int):
+        try:
+            instance.catalogue(0)[partition]
+        except InputError as error:
+            return str(error)
+    if instance.weight_a:
+        curve = instance.power.get(instance.gpus[0].key)
+        if curve is None:
+            return "energy has weight, but no power curve is given"
+        off = partition == "off" or (partition is None and instance.mig_off)
+        if off and curve.off_busy_mw is None:
+            return "energy has weight, but no power with MIG off is given"
+    return None
+
+
+def covers_instance(instance: Instance, partition: int | str | None) -> bool:
+    """Return whether every legal schedule of the instance belongs to the class of this solver."""
+    choices = len(instance.catalogue(0)) + instance.mig_off
+    fixed_anyway = instance.repartition.scope == "never" or len(instance.catalogue(0)) == 1
+    stops = any(instance.is_preemptible(job) for job in instance.jobs)
+    return not stops and fixed_anyway and (partition is None or choices == 1)

@@ -1,8 +1,10 @@
-"""Constraints of the model of one case.
+"""Constraints of the model of one case, in two strengths.
 
-Slices of one group are interchangeable: jobs that never overlap more than ``n`` at a time can be laid on
-``n`` slices (intervals are coloured by as many colours as overlap at most), so each group is one cumulative
-resource and placements are chosen afterwards.
+*Relaxed*: jobs on slices, and area cuts from below on how long each level is busy. Its optimum is a lower
+bound, its schedules are schedules; it is quickly solved. *Full*: busy levels measured exactly.
+
+Slices of one group are interchangeable; of the first i jobs none needs more than the first i of them, which
+removes most of the symmetry.
 
 Busy levels are measured between consecutive starts. Jobs are ordered by start (``before``); in the *gap*
 that ends where job i starts and begins where the job before it starts, jobs only end, so the busy level only
@@ -26,58 +28,53 @@ from migopt.model import Job
 
 
 def add_constraints(model: cp_model.CpModel, case: Case, variables: Variables) -> None:
-    """Add every constraint of the case."""
+    """Add every constraint of the case; the exact levels only where their variables are there."""
     add_runs(model, case, variables)
     add_equal_jobs(model, case, variables)
     if variables.level_time:
+        add_area(model, case, variables)
+    if variables.before:
         add_order(model, case, variables)
-        add_vector_times(model, case, variables)
         for level in variables.level_time:
             add_level_time(model, case, variables, level)
 
 
 def add_runs(model: cp_model.CpModel, case: Case, variables: Variables) -> None:
-    """Each job runs once, without a stop, on one group; a group runs no more jobs than it has slices."""
-    intervals: list[list[cp_model.IntervalVar]] = [[] for _ in case.slices]
+    """Each job runs once, without a stop, on one group, and there on one slice that runs nothing else."""
     for j, use in enumerate(variables.use):
         start, end = variables.start[j], variables.end[j]
         model.add_exactly_one(use.values())
         durations = dict(case.modes(j))
         model.add(end == start + sum(durations[k] * literal for k, literal in use.items()))
         model.add(variables.late[j] >= end - case.due[j])
-        for k, literal in use.items():
-            name = f"run{j},{k}"
-            run = model.new_optional_interval_var(start, durations[k], end, literal, name)
-            intervals[k].append(run)
-    add_whole_gpu(model, case, variables)
-    for k, runs in enumerate(intervals):
-        if case.slices[k] == 1:
-            model.add_no_overlap(runs)
-        elif len(runs) > case.slices[k]:
-            model.add_cumulative(runs, [1] * len(runs), case.slices[k])
+    for group, count in enumerate(case.slices):
+        users = [j for j, use in enumerate(variables.use) if group in use]
+        if count < len(users):
+            add_slices(model, case, variables, group, users)
 
 
-def add_whole_gpu(model: cp_model.CpModel, case: Case, variables: Variables) -> None:
-    """Redundant: all jobs together need at most all compute slices; the engine's own cuts work on this."""
-    if sum(case.slices) == 1:
-        return
-    runs, demands = [], []
-    for j, use in enumerate(variables.use):
-        durations = dict(case.modes(j))
-        size = model.new_int_var_from_domain(
-            cp_model.Domain.from_values([durations[k] for k in use]), f"size{j}"
-        )
-        demand = model.new_int_var_from_domain(
-            cp_model.Domain.from_values([case.compute[k] for k in use]), f"demand{j}"
-        )
-        model.add(size == sum(durations[k] * literal for k, literal in use.items()))
-        model.add(demand == sum(case.compute[k] * literal for k, literal in use.items()))
-        runs.append(
-            model.new_interval_var(variables.start[j], size, variables.end[j], f"run{j}")
-        )
-        demands.append(demand)
-    whole = sum(c * n for c, n in zip(case.compute, case.slices, strict=True))
-    model.add_cumulative(runs, demands, whole)
+def add_slices(
+    model: cp_model.CpModel, case: Case, variables: Variables, group: int, users: list[int]
+) -> None:
+    """Lay the runs on the slices of one group, on each of them one after the other."""
+    count = case.slices[group]
+    runs: list[list[cp_model.IntervalVar]] = [[] for _ in range(count)]
+    for position, j in enumerate(users):
+        whole = variables.use[j][group]
+        name = f"{j},{group}"
+        on = [whole] if count == 1 else []
+        while len(on) < min(count, position + 1):
+            on.append(model.new_bool_var(f"on{name},{len(on)}"))
+        if count > 1:
+            model.add(sum(on) == whole)
+        duration = dict(case.modes(j))[group]
+        for slice_runs, literal in zip(runs, on, strict=False):
+            run = model.new_optional_interval_var(
+                variables.start[j], duration, variables.end[j], literal, f"run{name}"
+            )
+            slice_runs.append(run)
+    for slice_runs in runs:
+        model.add_no_overlap(slice_runs)
 
 
 def add_equal_jobs(model: cp_model.CpModel, case: Case, variables: Variables) -> None:
@@ -105,11 +102,10 @@ def add_order(model: cp_model.CpModel, case: Case, variables: Variables) -> None
     model.add_max_equality(variables.last_end, variables.end)
 
 
-def add_vector_times(model: cp_model.CpModel, case: Case, variables: Variables) -> None:
+def add_area(model: cp_model.CpModel, case: Case, variables: Variables) -> None:
     """Area cuts: the busy vectors' times add up to what the jobs run on each group.
 
-    They hold of the true times, so they cut nothing off; without them the levels would be bounded
-    only once all starts are in order.
+    They hold of the true times, so they cut nothing off.
     """
     times = variables.vector_time
     for k in range(len(case.slices)):
@@ -132,14 +128,13 @@ def add_vector_times(model: cp_model.CpModel, case: Case, variables: Variables) 
                 model.add(time >= sum(large))
 
 
-def add_level_time(
-    model: cp_model.CpModel, case: Case, variables: Variables, level: int
-) -> None:
+def add_level_time(model: cp_model.CpModel, case: Case, variables: Variables, level: int) -> None:
     """``level_time[level]`` is at least the time with that many busy compute slices (see above)."""
     assert variables.last_end is not None
     below = max(reached for reached in case.levels.values() if reached < level)
     gaps = [
-        _gap(model, case, variables, level, below, next_job) for next_job in (*range(case.count), None)
+        _gap(model, case, variables, level, below, next_job)
+        for next_job in (*range(case.count), None)
     ]
     model.add(variables.level_time[level] >= variables.last_end - case.first - sum(gaps))
 

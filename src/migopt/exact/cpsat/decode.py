@@ -34,7 +34,9 @@ def from_schedule(case: Case, schedule: Schedule) -> Rows | None:
     rows = []
     for j, job in enumerate(case.instance.jobs):
         run = runs[job.id]
-        group = next((k for k, names in enumerate(case.names) if run.placement.profile in names), None)
+        group = next(
+            (k for k, names in enumerate(case.names) if run.placement.profile in names), None
+        )
         start, rest = divmod(run.start_ms, case.scale.unit_ms)
         if group is None or rest or case.durations[j][group] is None:
             return None

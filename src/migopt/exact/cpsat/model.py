@@ -25,7 +25,7 @@ class Status(StrEnum):
 
 @dataclass
 class CaseModel:
-    """A model of the schedules of one case that cost at most ``cutoff``.
+    """A model of the schedules of one case that cost at most ``cutoff``, relaxed or with exact levels.
 
     The engine's floats carry whole numbers below 2^53 only. Where the objective could be larger, its
     coefficients are divided by 2^shift and rounded down: what is proved of the rounded objective then holds
@@ -35,6 +35,7 @@ class CaseModel:
     case: Case
     cutoff: int
     hint: Rows
+    exact_levels: bool
     shift: int = field(init=False, default=0)
     model: cp_model.CpModel = field(init=False)
     variables: Variables | None = field(init=False, default=None)
@@ -49,7 +50,7 @@ class CaseModel:
         )
         if not possible or self.cutoff < case.root_bound():
             return
-        self.variables = add_variables(self.model, case, latest)
+        self.variables = add_variables(self.model, case, latest, self.exact_levels)
         add_constraints(self.model, case, self.variables)
         self._add_objective(latest)
         add_hint(self.model, case, self.variables, self.hint)

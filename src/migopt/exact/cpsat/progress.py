@@ -73,9 +73,7 @@ class Progress:
         """Return the cases that may still hold a schedule within the cutoff, lowest bound first."""
         cutoff = self.cutoff
         found = [
-            c
-            for c in range(len(self.cases))
-            if c not in self.settled and self.lower[c] <= cutoff
+            c for c in range(len(self.cases)) if c not in self.settled and self.lower[c] <= cutoff
         ]
         return sorted(found, key=lambda c: (self.lower[c], c))
 

@@ -13,8 +13,7 @@ import ortools
 from ortools.sat.python import cp_model
 
 from migopt.bounds.base import float_below
-from migopt.errors import InputError
-from migopt.exact.cpsat.case import Case, cases
+from migopt.exact.cpsat.case import Case, cases, covers_instance, why_not
 from migopt.exact.cpsat.decode import to_schedule
 from migopt.exact.cpsat.model import CaseModel, Status, run
 from migopt.exact.cpsat.progress import Progress
@@ -22,8 +21,6 @@ from migopt.model import Instance, Schedule
 from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
 
 ENGINE = f"CP-SAT, OR-Tools {ortools.__version__}"
-#: Beyond this many jobs the order of starts alone is thousands of choices.
-MAX_JOBS = 40
 #: Seconds of the first run of each case; each round takes four times as long.
 FIRST_SLICE_S = 1.0
 GROWTH = 4.0
@@ -143,14 +140,14 @@ class Search:
     """Rounds of runs over the cases that are still open.
 
     Each round gives every open case a run four times as long as the round before, on a model whose
-    cutoff is just below the best cost known; rounds take turns between the engine's two best strategies
-    for this model, its default search and its search on a tree of lower bounds.
+    cutoff is just below the best cost known: the relaxed model until that is solved, then the full one.
     """
 
     def __init__(self, progress: Progress, budget: Budget, threads: int, began: float) -> None:
         self.progress, self.budget, self.threads = progress, budget, max(1, threads)
         self.deadline = math.inf if budget.time_limit_s is None else began + budget.time_limit_s
         self.runs = [0] * len(progress.cases)
+        self._relaxed = [bool(case.split[1]) for case in progress.cases]
         self.proved = False
         self._interrupted = threading.Event()
         self._solvers: set[cp_model.CpSolver] = set()
@@ -196,7 +193,8 @@ class Search:
         if self._interrupted.is_set() or seconds <= 0 or progress.lower[c] > cutoff:
             return
         self.runs[c] += 1
-        built = CaseModel(progress.cases[c], cutoff, progress.rows[c])
+        relaxed = self._relaxed[c]
+        built = CaseModel(progress.cases[c], cutoff, progress.rows[c], not relaxed)
         solver = self._solver(seconds, number, workers)
         with self._lock:
             self._solvers.add(solver)
@@ -209,7 +207,9 @@ class Search:
                     lambda lower: progress.bound_found(c, lower),
                 )
                 progress.bound_found(c, end.lower)
-                if end.status == Status.OPTIMAL:
+                if end.status == Status.OPTIMAL and relaxed:
+                    self._relaxed[c] = False
+                elif end.status == Status.OPTIMAL:
                     progress.settled.add(c)
         finally:
             with self._lock:
@@ -225,44 +225,12 @@ class Search:
         # The level times are a linear program once the order is fixed; without the full
         # linear relaxation the engine closes in on its optimum by millisecond steps.
         parameters.linearization_level = 2
+        # Start times of jobs on one slice are differences, too: the plain propagation takes minutes
+        # where the strong one takes a tenth of a second.
+        parameters.use_strong_propagation_in_disjunctive = True
         if workers > 1:
             parameters.subsolvers.extend(["max_lp", "lb_tree_search", "reduced_costs"])
-        else:
-            parameters.optimize_with_lb_tree_search = number % 2 == 1
         return solver
-
-
-def why_not(instance: Instance, partition: int | str | None = None) -> str | None:
-    """Return why the model does not cover an instance, or None."""
-    if instance.kind != "schedule":
-        return f"kind {instance.kind} is not covered"
-    if len(instance.gpus) != 1:
-        return f"{len(instance.gpus)} GPUs: cpsat covers one GPU"
-    if len(instance.jobs) > MAX_JOBS:
-        return f"{len(instance.jobs)} jobs: cpsat covers up to {MAX_JOBS}"
-    if partition == "off" and not instance.mig_off:
-        return "the instance does not allow MIG off"
-    if isinstance(partition, int):
-        try:
-            instance.catalogue(0)[partition]
-        except InputError as error:
-            return str(error)
-    if instance.weight_a:
-        curve = instance.power.get(instance.gpus[0].key)
-        if curve is None:
-            return "energy has weight, but no power curve is given"
-        off = partition == "off" or (partition is None and instance.mig_off)
-        if off and curve.off_busy_mw is None:
-            return "energy has weight, but no power with MIG off is given"
-    return None
-
-
-def covers_instance(instance: Instance, partition: int | str | None) -> bool:
-    """Return whether every legal schedule of the instance belongs to the class of this solver."""
-    choices = len(instance.catalogue(0)) + instance.mig_off
-    fixed_anyway = instance.repartition.scope == "never" or len(instance.catalogue(0)) == 1
-    stops = any(instance.is_preemptible(job) for job in instance.jobs)
-    return not stops and fixed_anyway and (partition is None or choices == 1)
 
 
 def class_name(partition: int | str | None) -> str:

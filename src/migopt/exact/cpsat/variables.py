@@ -26,7 +26,7 @@ class Variables:
         Tardiness per job.
     before : dict
         ``before[i, j]``: job i starts before job j; jobs that start together count in order of index. Only
-        where the cost depends on busy levels.
+        where busy levels are measured exactly.
     vector_time : dict
         Time for which each busy vector is busy.
     level_time : dict
@@ -48,8 +48,20 @@ class Variables:
     span: int = 0
 
 
-def add_variables(model: cp_model.CpModel, case: Case, latest: list[int]) -> Variables:
-    """Add the variables; ``latest[j]`` is the latest end of job j that can still improve on the incumbent."""
+def add_variables(
+    model: cp_model.CpModel, case: Case, latest: list[int], exact_levels: bool
+) -> Variables:
+    """Add the variables.
+
+    Parameters
+    ----------
+    model : CpModel
+    case : Case
+    latest : list of int
+        The latest end of each job that can still improve on the incumbent.
+    exact_levels : bool
+        With what the exact measure of busy levels needs.
+    """
     found = Variables()
     for j in range(case.count):
         release, due = case.release[j], case.due[j]
@@ -66,9 +78,6 @@ def add_variables(model: cp_model.CpModel, case: Case, latest: list[int]) -> Var
     _, per_level = case.split
     if per_level:
         found.span = span = max(latest) - case.first
-        for i, j in combinations(range(case.count), 2):
-            literal = model.new_bool_var(f"before{i},{j}")
-            found.before[i, j], found.before[j, i] = literal, literal.negated()
         found.vector_time = {
             counts: model.new_int_var(0, span, f"vector{counts}")
             for counts, level in case.levels.items()
@@ -77,6 +86,10 @@ def add_variables(model: cp_model.CpModel, case: Case, latest: list[int]) -> Var
         found.level_time = {
             level: model.new_int_var(0, span, f"level{level}") for level in per_level
         }
+    if per_level and exact_levels:
+        for i, j in combinations(range(case.count), 2):
+            literal = model.new_bool_var(f"before{i},{j}")
+            found.before[i, j], found.before[j, i] = literal, literal.negated()
         found.last_end = model.new_int_var(case.first, max(latest), "last_end")
     return found
 
