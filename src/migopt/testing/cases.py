@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 from migopt.gpus import default_power, load_gpu
-from migopt.model import FrozenMap, Instance, Job, PowerCurve, Preemption, Repartition
+from migopt.model import FrozenMap, GpuModel, Instance, Job, PowerCurve, Preemption, Repartition
 from migopt.placement import build_catalogue
 from migopt.units import FULL_RATE, MS_PER_MINUTE
 
@@ -78,20 +78,17 @@ def small_instance(
     )
 
 
-def _rate_tables(model: object) -> list[FrozenMap]:
+def _rate_tables(model: GpuModel) -> list[FrozenMap]:
     """Linear, sublinear, capped, and super-linear on one profile."""
-    from migopt.model import GpuModel
-
-    assert isinstance(model, GpuModel)
     most = model.compute_slices
-    shapes = {
-        "linear": lambda c: Fraction(c, most),
-        "sublinear": lambda c: Fraction(2 * c, c + most),
-        "capped": lambda c: Fraction(min(c, 2), 2),
-        "super-linear": lambda c: Fraction(c, most) * (Fraction(11, 10) if c == 3 else 1),
-    }
+    shapes: list[Callable[[int], Fraction]] = [
+        lambda c: Fraction(c, most),
+        lambda c: Fraction(2 * c, c + most),
+        lambda c: Fraction(min(c, 2), 2),
+        lambda c: Fraction(c, most) * (Fraction(11, 10) if c == 3 else 1),
+    ]
     tables = []
-    for shape in shapes.values():
+    for shape in shapes:
         rates = {p.name: max(1, int(shape(p.compute_slices) * FULL_RATE)) for p in model.profiles}
         tables.append(FrozenMap({model.key: FrozenMap(rates | {"off": FULL_RATE * 106 // 100})}))
     return tables
