@@ -160,12 +160,13 @@ def _copy(tmp_path, *files):
 
 
 def test_index_command_keeps_what_is_better(tmp_path):
-    """A second run with a worse solver changes nothing; a changed instance forgets its bounds."""
+    """A second run with a worse solver changes nothing; a changed instance or --fresh forgets."""
     folder = _copy(tmp_path, "small/small-01.json", "small/small-02.json")
     run = CliRunner().invoke
 
-    def index(solver):
-        result = run(command, ["index", "-d", str(folder), "--solver", solver, "--json"])
+    def index(solver, *more):
+        arguments = ["index", "-d", str(folder), "--solver", solver, "--json", *more]
+        result = run(command, arguments)
         assert result.exit_code == 0, result.output
         return {row["file"]: row for row in json.loads(result.stdout)}
 
@@ -180,6 +181,9 @@ def test_index_command_keeps_what_is_better(tmp_path):
     assert after["small/small-01.json"]["lower"] is None
     assert after["small/small-01.json"]["upper_by"].startswith("fifo")
     assert after["small/small-02.json"] == bounded["small/small-02.json"]
+    fresh = index("fifo+static:1", "--fresh")
+    assert fresh["small/small-02.json"]["upper_by"].startswith("fifo")
+    assert fresh["small/small-02.json"]["lower"] is None
 
 
 def test_index_command_refuses_contradictions(tmp_path):

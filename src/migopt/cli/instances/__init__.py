@@ -96,9 +96,15 @@ def build_days(folder: Path | None, as_json: bool) -> None:
     "--time-limit", type=float, default=10.0, show_default=True, help="Seconds per solver."
 )
 @click.option("--solver", "solvers", multiple=True, help="Instead of the usual ones; repeatable.")
+@click.option("--fresh", is_flag=True, help="Forget the bounds found before, for a mended solver.")
 @json_option
 def index(
-    folder: Path | None, only: str, time_limit: float, solvers: tuple[str, ...], as_json: bool
+    folder: Path | None,
+    only: str,
+    time_limit: float,
+    solvers: tuple[str, ...],
+    fresh: bool,
+    as_json: bool,
 ) -> None:
     """Run policies, bounds and solvers, and keep in INDEX.json what is better than before.
 
@@ -107,7 +113,7 @@ def index(
     """
     from migopt.cli.instances.index import refresh
 
-    rows = refresh(folder or bundled_folder("instances"), only, time_limit, solvers)
+    rows = refresh(folder or bundled_folder("instances"), only, time_limit, solvers, fresh=fresh)
     if as_json:
         emit_json(rows)
         return

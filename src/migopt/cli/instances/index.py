@@ -62,7 +62,12 @@ def instance_files(folder: Path, only: str = "*/*") -> list[str]:
 
 
 def refresh(
-    folder: Path, only: str, time_limit_s: float, solvers: Iterable[str] = ()
+    folder: Path,
+    only: str,
+    time_limit_s: float,
+    solvers: Iterable[str] = (),
+    *,
+    fresh: bool = False,
 ) -> list[dict[str, Any]]:
     """Improve the index with new runs and write it after each instance; returns the treated rows.
 
@@ -75,7 +80,8 @@ def refresh(
         raise InputError(f"no instance matches {only!r}", source=str(folder))
     for file in files:
         names = tuple(solvers) or usual_solvers(file.partition("/")[0])
-        rows[file] = _improved(folder, file, rows.get(file), names, time_limit_s)
+        before = None if fresh else rows.get(file)
+        rows[file] = _improved(folder, file, before, names, time_limit_s)
         _write(folder, rows)
     return [rows[file] for file in files]
 
