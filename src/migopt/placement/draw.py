@@ -49,28 +49,42 @@ def partitions_svg(
     return _document(model, list(rows), title, ())
 
 
+def bars_svg(
+    rows: Iterable[tuple[GpuModel, str, Partition, Collection[Placement]]], *, title: str = ""
+) -> str:
+    """Return partitions of several GPUs below each other: (GPU, label, partition, busy slices).
+
+    An axis of memory units follows the rows of each GPU model. Raises InputError as
+    ``partitions_svg`` does.
+    """
+    rows = list(rows)
+    margin = 12 + max((round(8 * len(label)) for _, label, _, _ in rows), default=0)
+    y: float = _TITLE if title else 4
+    name = title or "; ".join(f"{model.key}: {partition}" for model, _, partition, _ in rows)
+    body = [_text(margin, 14, title, 13, anchor="start", ink=_FAINT)] if title else []
+    for i, (model, label, partition, busy) in enumerate(rows):
+        body.append(_text(margin - 6, y + _ROW / 2 + 4, label, 13, anchor="end", ink=_FAINT))
+        body += _bar(model, partition, margin, y, busy)
+        y += _ROW + _GAP
+        if i + 1 == len(rows) or rows[i + 1][0] != model:
+            body += _axis(model, margin, y)
+            y += _AXIS
+    width, height = margin + _UNIT_SPAN + 4, y
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:g}" '
+            f'width="{width}" height="{height:g}" role="img" font-family="sans-serif">',
+            f"<title>{escape(name)}</title>",
+            *body,
+            "</svg>\n",
+        ]
+    )
+
+
 def _document(
     model: GpuModel, rows: list[tuple[str, Partition]], title: str, busy: Collection[Placement]
 ) -> str:
-    margin = 12 + max((round(8 * len(label)) for label, _ in rows), default=0)
-    top = _TITLE if title else 4
-    width = margin + _UNIT_SPAN + 4
-    height = top + len(rows) * (_ROW + _GAP) + _AXIS
-    name = title or f"{model.key}: {'; '.join(str(partition) for _, partition in rows)}"
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" font-family="sans-serif">',
-        f"<title>{escape(name)}</title>",
-    ]
-    if title:
-        out.append(_text(margin, 14, title, 13, anchor="start", ink=_FAINT))
-    for i, (label, partition) in enumerate(rows):
-        y = top + i * (_ROW + _GAP)
-        out.append(_text(margin - 6, y + _ROW / 2 + 4, label, 13, anchor="end", ink=_FAINT))
-        out += _bar(model, partition, margin, y, busy)
-    out += _axis(model, margin, top + len(rows) * (_ROW + _GAP))
-    out.append("</svg>")
-    return "\n".join(out) + "\n"
+    return bars_svg([(model, label, partition, busy) for label, partition in rows], title=title)
 
 
 def _bar(

@@ -62,17 +62,23 @@ def parse_wish(text: str, model: GpuModel) -> Wish:
             model.profile(place.profile)
             fixed.append(place)
             continue
-        match = _COUNT_BEFORE.match(item) or _COUNT_AFTER.match(item)
-        if match is None:
-            forms = "profile@start, profile, profile:count or count x profile"
-            raise InputError(f"{item!r} is not a slice; write {forms}")
-        count = int(match["count"] or 1)
-        if not 1 <= count <= 1000:
-            raise InputError(f"{item!r}: the count must be from 1 to 1000")
-        free += [model.profile(match["profile"]).name] * count
+        name, count = split_count(item)
+        free += [model.profile(name).name] * count
     if not fixed and not free:
         raise InputError("no slice is named; write for example 4g.20gb@0,3g.20gb@4")
     return Wish(tuple(fixed), tuple(free))
+
+
+def split_count(item: str, *, where: str = "") -> tuple[str, int]:
+    """Read ``profile``, ``profile:count`` or ``count x profile``; raises InputError otherwise."""
+    match = _COUNT_BEFORE.match(item) or _COUNT_AFTER.match(item)
+    if match is None:
+        forms = "profile@start, profile, profile:count or count x profile"
+        raise InputError(f"{item!r} is not a slice; write {forms}", where=where)
+    count = int(match["count"] or 1)
+    if not 1 <= count <= 1000:
+        raise InputError(f"{item!r}: the count must be from 1 to 1000", where=where)
+    return match["profile"], count
 
 
 def find_partition(model: GpuModel, wish: Wish) -> Partition | None:

@@ -1,0 +1,1 @@
+"""What operators ask about MIG GPUs: place, plan, recommend, lint, and the formats they use."""

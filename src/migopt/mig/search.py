@@ -1,0 +1,326 @@
+"""The exact search behind ``place`` and ``plan``: what each GPU could become, and the best choice over all.
+
+For one GPU every final partition is looked at that keeps a part of its slices and adds wanted ones.
+Over several GPUs a dynamic programme goes through them one by one; its state is what has been
+supplied so far, and per state only the cheapest choice is kept. Costs are compared in dictionary
+order, so that nothing is traded against anything more important.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+from migopt.errors import InputError
+from migopt.mig.room import Key, free_mask, profile_mask, room, room_keys
+from migopt.mig.state import BUSY, IDLE, GpuState, Request
+from migopt.model import Placement
+from migopt.placement import placement_index
+
+#: Busy slices are never touched, may be moved (their job gets another slice), may also be destroyed.
+KEEP, MOVE, DESTROY = "keep", "move", "destroy"
+BUSY_RULES = (KEEP, MOVE, DESTROY)
+#: More states of the dynamic programme than this are not kept; then nothing is proved.
+MOST_STATES = 60_000
+
+#: (evictions, moves, destroys, GPUs touched, creates, room lost …, order)
+Cost = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What is asked of a set of GPUs.
+
+    Attributes
+    ----------
+    request : Request
+        The wanted slices, in anybody's names.
+    busy : str
+        What may happen to busy slices.
+    destroy : bool
+        Whether other slices may be destroyed.
+    reuse : bool
+        Whether idle slices that exist count as wanted slices.
+    exact : bool
+        Whether nothing but the wanted slices may be there in the end.
+    """
+
+    request: Request
+    busy: str = KEEP
+    destroy: bool = True
+    reuse: bool = True
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One thing a GPU could become: what it then supplies per need, and its cost."""
+
+    supply: tuple[int, ...]
+    cost: Cost
+    final: tuple[Placement, ...]
+    remade: tuple[Placement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The best final placements per GPU, and whether that is proved.
+
+    ``remade`` are those that are destroyed and created again at the same place: an orphan, or a
+    busy slice that is taken from its job.
+    """
+
+    finals: tuple[tuple[Placement, ...], ...]
+    remade: tuple[tuple[Placement, ...], ...]
+    cost: Cost
+    proved: bool
+
+
+class Fleet:
+    """Several GPUs under one request.
+
+    Needs are numbered: first wanted slices with a given start, then (GPU key, profile) for every
+    profile that is wanted or of which a busy slice might move.
+    """
+
+    def __init__(self, states: Sequence[GpuState], terms: Terms) -> None:
+        self.states, self.terms = tuple(states), terms
+        self.room_keys = room_keys(state.model for state in states)
+        local = [terms.request.on(state) for state in states]
+        self.fixed = list(Counter(terms.request.fixed).items())
+        self.wanted = Counter(terms.request.free)
+        self.busy: Counter[Key] = Counter()
+        keys: dict[Key, str] = {}
+        for state, request in zip(self.states, local, strict=True):
+            for name, here in zip(terms.request.free, request.free, strict=True):
+                if state.model.has_profile(here):
+                    keys.setdefault((state.model.key, here), name)
+            if terms.busy != KEEP and not terms.exact:
+                for place in state.of_state(BUSY):
+                    keys.setdefault((state.model.key, place.profile), "")
+                    self.busy[state.model.key, place.profile] += 1
+        self.keys = list(keys)
+        self.names = list(keys.values())
+        self.cap = [count for _, count in self.fixed] + [
+            self.wanted[name] + self.busy[key] for key, name in keys.items()
+        ]
+
+    def best(self) -> Choice | None:
+        """Return the cheapest choice that meets every need, or None when there is none."""
+        start = (0,) * len(self.cap)
+        table: dict[tuple[int, ...], tuple[Cost, tuple[Option, ...]]]
+        table = {start: ((), ())}
+        proved = True
+        for number, state in enumerate(self.states):
+            options = self._options(state)
+            after: dict[tuple[int, ...], tuple[Cost, tuple[Option, ...]]] = {}
+            for supplied, (cost, chosen) in table.items():
+                for option in options:
+                    total = self._add(supplied, option.supply)
+                    if total is None:
+                        continue
+                    new = _plus(cost, (*option.cost, number * _operations(option.cost)))
+                    known = after.get(total)
+                    if known is None or new < known[0]:
+                        after[total] = (new, (*chosen, option))
+            if len(after) > MOST_STATES:
+                proved = False
+                kept = sorted(after.items(), key=lambda item: (-sum(item[0]), item[1][0]))
+                after = dict(kept[:MOST_STATES])
+            table = after
+        good = [found for supplied, found in table.items() if self._met(supplied)]
+        if not good:
+            return None
+        cost, chosen = min(good, key=lambda item: item[0])
+        finals = tuple(option.final for option in chosen)
+        return Choice(finals, tuple(option.remade for option in chosen), cost, proved)
+
+    def _add(self, one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:
+        total = [a + b for a, b in zip(one, other, strict=True)]
+        if self.terms.exact:
+            return (
+                None if any(t > c for t, c in zip(total, self.cap, strict=True)) else tuple(total)
+            )
+        return tuple(min(t, c) for t, c in zip(total, self.cap, strict=True))
+
+    def _met(self, supplied: tuple[int, ...]) -> bool:
+        number = len(self.fixed)
+        if any(s < count for s, (_, count) in zip(supplied, self.fixed, strict=False)):
+            return False
+        by_name: Counter[str] = Counter()
+        for value, name in zip(supplied[number:], self.names, strict=True):
+            if value < 0:
+                return False
+            by_name[name] += value
+        if self.terms.exact:
+            return all(by_name[name] == count for name, count in self.wanted.items())
+        return all(by_name[name] >= count for name, count in self.wanted.items())
+
+    def _options(self, state: GpuState) -> list[Option]:
+        local = self.terms.request.on(state)
+        fixed = tuple(p for p, _ in Counter(local.fixed).items())
+        if len(fixed) < len(self.fixed):
+            raise InputError(f"two of the wanted starts are the same slice on GPU {state.label}")
+        key = state.model.key
+        limits = tuple(
+            (name, self.cap[len(self.fixed) + i])
+            for i, (owner, name) in enumerate(self.keys)
+            if owner == key
+        )
+        plain = GpuState(state.model, state.slices)
+        rows = _gpu_options(plain, self.terms, fixed, limits, self.room_keys)
+        places = [i for i, (owner, _) in enumerate(self.keys) if owner == key]
+        found = []
+        for row in rows:
+            supply = [0] * len(self.cap)
+            for place, value in zip(fixed, row.supply, strict=False):
+                supply[fixed.index(place)] = value
+            for i, value in zip(places, row.supply[len(fixed) :], strict=True):
+                supply[len(self.fixed) + i] = value
+            found.append(Option(tuple(supply), row.cost, row.final, row.remade))
+        return found
+
+
+def _operations(cost: Cost) -> int:
+    return cost[2] + cost[4]
+
+
+def _plus(one: Cost, other: Cost) -> Cost:
+    return other if not one else tuple(a + b for a, b in zip(one, other, strict=True))
+
+
+@lru_cache(maxsize=1024)
+def _gpu_options(
+    state: GpuState,
+    terms: Terms,
+    fixed: tuple[Placement, ...],
+    limits: tuple[tuple[str, int], ...],
+    keys: tuple[Key, ...],
+) -> tuple[Option, ...]:
+    """Return per supply the cheapest final partition of one GPU."""
+    best: dict[tuple[int, ...], Option] = {}
+    for kept, gone in _kept_parts(state, terms):
+        for created in _additions(state, kept, fixed, limits):
+            final = tuple(sorted((*kept, *created)))
+            remade = tuple(place for place in gone if place in created)
+            for supply, evicted in _supplies(state, terms, kept, gone, created, fixed, limits):
+                cost = _cost(state, kept, gone, created, evicted, keys)
+                known = best.get(supply)
+                if known is None or (cost, final) < (known.cost, known.final):
+                    best[supply] = Option(supply, cost, final, remade)
+    return tuple(best.values())
+
+
+def _kept_parts(
+    state: GpuState, terms: Terms
+) -> Iterator[tuple[tuple[Placement, ...], tuple[Placement, ...]]]:
+    """Yield what might stay and what would go, the whole first."""
+    held = [(h.placement, h.state) for h in state.slices]
+    choices = []
+    for _, what in held:
+        may_go = terms.busy != KEEP if what == BUSY else terms.destroy
+        choices.append((True, False) if may_go else (True,))
+    for stays in product(*choices):
+        kept = tuple(place for (place, _), s in zip(held, stays, strict=True) if s)
+        yield kept, tuple(place for (place, _), s in zip(held, stays, strict=True) if not s)
+
+
+def _additions(
+    state: GpuState,
+    kept: tuple[Placement, ...],
+    fixed: tuple[Placement, ...],
+    limits: tuple[tuple[str, int], ...],
+) -> Iterator[tuple[Placement, ...]]:
+    """Yield every set of wanted slices that could be added beside ``kept``."""
+    model = state.model
+    index = placement_index(model)
+    free = free_mask(model, (index.number[place] for place in kept))
+    left = dict(limits)
+    wanted = sum(1 << index.number[p] for p in fixed if p in index.number)
+    for name, limit in limits:
+        if limit > 0:
+            wanted |= profile_mask(model, name)
+    given = set(fixed)
+
+    def extend(chosen: tuple[Placement, ...], mask: int) -> Iterator[tuple[Placement, ...]]:
+        yield chosen
+        while mask:
+            i = (mask & -mask).bit_length() - 1
+            mask &= mask - 1
+            place = index.placements[i]
+            # A slice at a given start may be made for that start, besides those without one.
+            if place in given:
+                yield from extend((*chosen, place), mask & index.beside[i])
+            elif left.get(place.profile, 0) > 0:
+                left[place.profile] -= 1
+                yield from extend((*chosen, place), mask & index.beside[i])
+                left[place.profile] += 1
+
+    yield from extend((), free & wanted)
+
+
+def _supplies(
+    state: GpuState,
+    terms: Terms,
+    kept: tuple[Placement, ...],
+    gone: tuple[Placement, ...],
+    created: tuple[Placement, ...],
+    fixed: tuple[Placement, ...],
+    limits: tuple[tuple[str, int], ...],
+) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Yield (supply, evictions): a slice may count for its given start or for its profile."""
+    what = {h.placement: h.state for h in state.slices}
+    usable = list(created)
+    if terms.exact:
+        usable += kept
+    elif terms.reuse:
+        usable += [place for place in kept if what[place] == IDLE]
+    position = {name: len(fixed) + i for i, (name, _) in enumerate(limits)}
+    roles: list[tuple[int, ...]] = []
+    for place in usable:
+        options = [fixed.index(place)] if place in fixed else []
+        if place.profile in position:
+            options.append(position[place.profile])
+        if options:
+            roles.append(tuple(options))
+        elif terms.exact:
+            return
+    moving = () if terms.exact else tuple(place for place in gone if what[place] == BUSY)
+    fates = [(False, True) if terms.busy == DESTROY else (False,)] * len(moving)
+    for chosen in product(*roles):
+        for evicted in product(*fates):
+            supply = [0] * (len(fixed) + len(limits))
+            for role in chosen:
+                supply[role] += 1
+            for place, out in zip(moving, evicted, strict=True):
+                if not out:
+                    supply[position[place.profile]] -= 1
+            if max(supply[: len(fixed)], default=0) <= 1:
+                yield tuple(supply), sum(evicted)
+
+
+def _cost(
+    state: GpuState,
+    kept: tuple[Placement, ...],
+    gone: tuple[Placement, ...],
+    created: tuple[Placement, ...],
+    evicted: int,
+    keys: tuple[Key, ...],
+) -> Cost:
+    model = state.model
+    index = placement_index(model)
+    busy = sum(place in gone for place in state.of_state(BUSY))
+    free = free_mask(model, (index.number[place] for place in (*kept, *created)))
+    left = room(model, free, keys)
+    return (
+        evicted,
+        busy - evicted,
+        len(gone),
+        int(bool(gone or created)),
+        len(created),
+        *(-count for count in left),
+        -free.bit_count(),
+    )
