@@ -148,15 +148,26 @@ def solve(
     )
 
 
-def simulate(instance: Instance | str | Path, policy: str, *, seed: int = 0) -> Answer:
+def simulate(
+    instance: Instance | str | Path, policy: str, *, seed: int = 0, engine: str = "auto"
+) -> Answer:
     """Run a policy, for example ``edf_ss_restricted+static:3``, and score its schedule.
+
+    Parameters
+    ----------
+    instance : Instance or path
+    policy : str
+    seed : int
+        Of rules that draw.
+    engine : str
+        ``compiled``, ``reference`` or ``auto``; the schedule is the same.
 
     Raises
     ------
     InputError, UnknownNameError
         The file, or a rule's name or argument.
     """
-    solver = PolicySolver(parse_policy(policy))
+    solver = PolicySolver(parse_policy(policy), engine)
     return replace(solve(instance, solver, budget=Budget(None, seed=seed)), solver=policy)
 
 

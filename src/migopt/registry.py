@@ -229,12 +229,13 @@ class PolicySolver:
     """A policy as a solver: it has a schedule and proves nothing."""
 
     policy: Any
+    engine: str = "auto"
 
     def solve(self, instance: Instance, budget: Budget) -> SolveResult:
         """Simulate the policy with the budget's seed; simulation ends by itself, so its time is not limited."""
         start = time.perf_counter()
         try:
-            schedule = self.policy.run(instance, seed=budget.seed)
+            schedule = self.policy.run(instance, seed=budget.seed, engine=self.engine)
         except InfeasiblePartitionError as error:
             return SolveResult(
                 Outcome.INFEASIBLE_PARTITION, StopReason.FINISHED, message=str(error)

@@ -14,6 +14,7 @@ import click
 
 #: Command name to (module, one-line help); the help is here so that ``--help`` imports no command.
 COMMANDS = {
+    "batch": ("migopt.cli.batch", "Simulate policies on many generated days, on all cores."),
     "bench": ("migopt.cli.bench", "Run a benchmark suite and record every run."),
     "calibrate": ("migopt.cli.calibrate", "Derive the energy weight a of a scenario."),
     "check": (

@@ -26,10 +26,19 @@ from migopt.cli._common import json_option
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write the schedule to this file."
 )
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "compiled", "reference"]),
+    default="auto",
+    show_default=True,
+    help="The compiled simulator or the readable one; the schedule is the same.",
+)
 @json_option
-def command(instance: Path, policy: str, seed: int, output: Path | None, as_json: bool) -> None:
+def command(
+    instance: Path, policy: str, seed: int, output: Path | None, engine: str, as_json: bool
+) -> None:
     """Run a scheduling policy on INSTANCE and score its schedule."""
     from migopt import api
     from migopt.cli._answer import deliver
 
-    deliver(api.simulate(instance, policy, seed=seed), output, as_json)
+    deliver(api.simulate(instance, policy, seed=seed, engine=engine), output, as_json)

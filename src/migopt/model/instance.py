@@ -140,6 +140,15 @@ class Instance:
             for model in self.gpu_models
         }
 
+    @cached_property
+    def unlike_jobs(self) -> tuple[Job, ...]:
+        """The first job of each rate table and memory need: what fits where depends on nothing else."""
+        found: dict[tuple[int, int], Job] = {}
+        for job in self.jobs:
+            # Jobs share rate tables, so the table's identity stands for its content here.
+            found.setdefault((id(job.rates), job.memory_bytes), job)
+        return tuple(found.values())
+
     def options(self, job: Job) -> list[tuple[GpuModel, str, int]]:
         """Return every (GPU model, profile, rate > 0) on which ``job`` can run, ``off`` last per model."""
         found = []

@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import pkgutil
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -59,12 +60,18 @@ class Policy:
         partitioner = self.partitioner(instance, seed=seed)
         return play(instance, self.dispatcher(), partitioner, seed=seed, engine=engine)
 
-    def score(self, instance: Instance, *, seed: int = 0, engine: Engine = "auto") -> Metrics:
-        """Simulate the policy for its figures alone; faster than to measure its schedule."""
+    def score(
+        self, instance: Instance, *, seed: int = 0, engine: Engine = "auto", jobs: bool = True
+    ) -> Metrics:
+        """Simulate the policy for its figures alone; faster than to measure its schedule.
+
+        Without ``jobs`` figures that need a look at every job may be left 0.
+        """
         partitioner = self.partitioner(instance, seed=seed)
-        return score(instance, self.dispatcher(), partitioner, seed=seed, engine=engine)
+        return score(instance, self.dispatcher(), partitioner, seed=seed, engine=engine, jobs=jobs)
 
 
+@cache
 def _rules(package: str) -> list[str]:
     path = importlib.import_module(package).__path__
     return sorted(info.name for info in pkgutil.iter_modules(path) if not info.name.startswith("_"))

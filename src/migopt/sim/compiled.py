@@ -171,13 +171,17 @@ class CompiledRun:
         kernel.summarise(D, self.state, at.FINISHED_RUN, out)
         return out
 
-    def metrics(self) -> Metrics:
+    def metrics(self, *, jobs: bool = True) -> Metrics:
         """Return what ``migopt.metrics.measure`` says of the schedule.
 
         Integers are equal; ``stp`` and ``mean_relative_jct`` add the same terms in another order.
+        Without ``jobs`` these two and ``p95_jct_ms``, which need a look at every job, are left 0.
         """
         off = [partition.is_off for partition in self.plan.first]
-        return Metrics(**figures(self.arrays, self.summary(), off), **self._job_figures())
+        rest = (
+            self._job_figures() if jobs else {"p95_jct_ms": 0, "mean_relative_jct": 0.0, "stp": 0.0}
+        )
+        return Metrics(**figures(self.arrays, self.summary(), off), **rest)
 
     def _job_figures(self) -> dict[str, Any]:
         arrays, D = self.arrays, self.arrays.data

@@ -29,7 +29,9 @@ class BestFixed:
         least = min(len(instance.catalogue(gpu)) for gpu in range(len(instance.gpus)))
         for number in range(1, 1 + least):
             try:
-                cost = score(instance, dispatcher(), Static((number,)), seed=seed).cost_exact
+                cost = score(
+                    instance, dispatcher(), Static((number,)), seed=seed, jobs=False
+                ).cost_exact
             except InfeasiblePartitionError as error:
                 refused = error
                 continue

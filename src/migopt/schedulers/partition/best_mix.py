@@ -66,7 +66,7 @@ class _Search:
             self.left -= 1
             rule = Static(mix, everywhere=False)
             try:
-                figures = score(self.instance, self.dispatcher(), rule, seed=self.seed)
+                figures = score(self.instance, self.dispatcher(), rule, seed=self.seed, jobs=False)
                 self.costs[mix] = figures.cost_exact
             except InfeasiblePartitionError:
                 self.costs[mix] = None

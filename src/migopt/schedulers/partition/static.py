@@ -52,13 +52,8 @@ def refuse_unrunnable(instance: Instance, partitions: list[Partition]) -> None:
         for g, part in enumerate(partitions)
         for profile in part.profiles
     }
-    fits: dict[tuple[int, int], bool] = {}
-    for job in instance.jobs:
-        # Jobs share rate tables, so the table's identity stands for its content here.
-        key = (id(job.rates), job.memory_bytes)
-        if key not in fits:
-            fits[key] = any(instance.rate(job, model, profile) for model, profile in places)
-        if not fits[key]:
+    for job in instance.unlike_jobs:
+        if not any(instance.rate(job, model, profile) for model, profile in places):
             kept = "; ".join(str(partition) for partition in dict.fromkeys(partitions))
             raise InfeasiblePartitionError(f"job {job.id} fits on no slice of {kept}", job.id)
 
