@@ -16,7 +16,7 @@ from migopt.gpus import default_power, load_gpu
 from migopt.io._options import check_options, option_table, rational
 from migopt.io.generators import stored_weight
 from migopt.io.traces._import_options import ImportOptions
-from migopt.io.traces._jobs import JobBuilder
+from migopt.io.traces._jobs import SHORT_S, JobBuilder
 from migopt.io.traces._pipeline import (
     ImportReport,
     NothingLeftError,
@@ -24,7 +24,7 @@ from migopt.io.traces._pipeline import (
     record_table,
     select,
 )
-from migopt.io.traces.common import open_lines
+from migopt.io.traces.common import Stated, open_lines
 from migopt.model import FrozenMap, Instance, Repartition
 from migopt.placement import build_catalogue
 from migopt.units import MS_PER_DAY, ms_from_minutes
@@ -92,7 +92,8 @@ def _import(format: str, path: Path, options: dict[str, Any]) -> ImportReport:
     notes: list[str] = []
     try:
         items = reader.read(open_lines(path), checked, notes)
-        selection = select(items, checked, hour_of_day_real=reader.HOUR_OF_DAY_REAL)
+        stated = Stated(tuple(reader.OBSERVED), reader.HOUR_OF_DAY_REAL)
+        selection = select(items, checked, stated)
     except InputError as error:
         # One that names a place is about an option, not about the file.
         if error.source or error.where:
@@ -100,16 +101,16 @@ def _import(format: str, path: Path, options: dict[str, Any]) -> ImportReport:
         raise InputError(error.message, source=str(path)) from None
     if not selection.records:
         raise NothingLeftError(selection, str(path))
-    instance = _instance(format, reader, path, checked, builder, selection, notes)
+    instance = _instance(format, path, checked, builder, selection, notes)
     return ImportReport(
         instance=instance,
         rows=selection.rows,
         accepted=selection.accepted,
         dropped=selection.dropped_in_order(),
         arrivals_by_hour=selection.arrivals_by_hour,
-        hour_of_day_real=reader.HOUR_OF_DAY_REAL,
-        observed=tuple(reader.OBSERVED),
-        invented=_invented(reader),
+        hour_of_day_real=selection.stated.hour_of_day_real,
+        observed=selection.stated.observed,
+        invented=_invented(selection),
         notes=tuple(notes),
     )
 
@@ -132,15 +133,14 @@ def _format(name: str) -> Any:
     return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
 
 
-def _invented(reader: Any) -> tuple[str, ...]:
+def _invented(selection: Selection) -> tuple[str, ...]:
     """Return what no row stated: it must never pass for data."""
     fields = ("class", "memory", "deadline", "elasticity")
-    return tuple(field for field in fields if field not in reader.OBSERVED)
+    return tuple(field for field in fields if field not in selection.stated.observed)
 
 
 def _instance(
     format: str,
-    reader: Any,
     path: Path,
     options: ImportOptions,
     builder: JobBuilder,
@@ -151,7 +151,9 @@ def _instance(
     power = default_power(model.key)
     if power is None and options.weight_a is None:
         notes.append(f"no power curve of {model.key} is known: weight a is 0, tardiness alone")
-    if not reader.HOUR_OF_DAY_REAL:
+    if "class" not in selection.stated.observed:
+        notes.append(f"class not stated: below {SHORT_S} s of run time inference, else training")
+    if not selection.stated.hour_of_day_real:
         notes.append("hour of day not real: the trace's clock starts at an undisclosed moment")
     catalogue = options.catalogue or ("paper-12" if model.key == "A100-40GB" else "all")
     return Instance(
@@ -171,9 +173,9 @@ def _instance(
             "rows": selection.rows,
             "accepted": selection.accepted,
             "dropped": selection.dropped_in_order(),
-            "hour_of_day_real": reader.HOUR_OF_DAY_REAL,
-            "observed": list(reader.OBSERVED),
-            "invented": list(_invented(reader)),
+            "hour_of_day_real": selection.stated.hour_of_day_real,
+            "observed": list(selection.stated.observed),
+            "invented": list(_invented(selection)),
             "records": record_table(selection.records),
         },
     )

@@ -111,6 +111,8 @@ class JobBuilder:
         )
 
     def _time_to_due_ms(self, record: Record, run_ms: int, key: str) -> int:
+        if record.limit_s:
+            return half_up(record.limit_s, 1000)
         slack = self.slack
         if slack is None:
             slack = _chronus(unit(f"slack|{self.options.seed}|{key}"))
@@ -126,6 +128,8 @@ class JobBuilder:
             return models[hash64(f"measured|{key}") % len(models)].id
         if self.options.elasticity == "linear":
             return "linear"
+        if record.profile:
+            return f"capped-{self.model.profile(record.profile).compute_slices}g"
         if record.share < 1:
             return f"capped-{self.fit(record.share).profile.compute_slices}g"
         return _third(key)

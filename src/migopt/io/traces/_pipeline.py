@@ -18,8 +18,9 @@ from typing import Any
 from migopt.errors import InputError
 from migopt.io._options import rational
 from migopt.io.traces._import_options import ImportOptions
-from migopt.io.traces.common import REASONS, Record, Rejection
+from migopt.io.traces.common import REASONS, Record, Rejection, Stated
 from migopt.model import Instance
+from migopt.units import MAX_TIME_MS
 
 DAY_S = 86_400
 
@@ -41,7 +42,11 @@ class Selection:
         and said when, whether or not it ran: what a rate estimate needs.
     days : int
         Days from time 0 to the end of the last day kept.
+    stated : Stated
+        Which fields the file states, and whether its clock shows a real time of day.
     """
+
+    stated: Stated
 
     records: list[Record] = field(default_factory=list)
     rows: int = 0
@@ -102,13 +107,16 @@ class NothingLeftError(InputError):
 
 
 def select(
-    items: Iterable[Record | Rejection], options: ImportOptions, *, hour_of_day_real: bool
+    items: Iterable[Record | Rejection | Stated], options: ImportOptions, stated: Stated
 ) -> Selection:
     """Sort rows into kept and dropped, and shift the kept arrivals to the instance's time 0."""
-    kept = Selection()
+    kept = Selection(stated)
     unserved: list[float] = []
     records: list[Record] = []
     for item in items:
+        if isinstance(item, Stated):
+            kept.stated = item
+            continue
         kept.rows += 1
         if isinstance(item, Rejection):
             kept.dropped[item.reason] += 1
@@ -121,7 +129,7 @@ def select(
         else:
             kept.dropped[reason] += 1
             unserved.append(item.arrival_s)
-    start = _clock_zero(records, hour_of_day_real)
+    start = _clock_zero(records, kept.stated.hour_of_day_real)
     first_day, last_day = _window(options)
     begin, end = _limits(start, first_day, last_day)
     inside = [record for record in records if begin <= record.arrival_s < end]
@@ -234,6 +242,12 @@ def _shift(
                 "origin first goes with the whole trace, not with days", where="origin"
             )
         zero = kept.records[0].arrival_s
+    if kept.records[-1].arrival_s - zero >= MAX_TIME_MS / 1000:
+        raise InputError(
+            f"the job of line {kept.records[-1].line} arrives more than 31 years after time 0; "
+            "choose days, or origin first",
+            where="origin",
+        )
     for record in kept.records:
         record.arrival_s -= zero
     if last_day is not None:

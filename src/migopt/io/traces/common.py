@@ -5,7 +5,8 @@ A format is one file here whose stem is its name. It defines
 * ``TITLE`` and ``HOUR_OF_DAY_REAL`` (whether the trace's clock shows a real time of day),
 * ``OBSERVED``, the fields that the trace itself states,
 * ``Options``, a subclass of ``ImportOptions`` (its own options added, if any),
-* ``read(lines, options, notes)``, a generator of ``Record`` and ``Rejection``, one per row.
+* ``read(lines, options, notes)``, a generator of ``Record`` and ``Rejection``, one per row; where
+  the file decides about clock or fields, one ``Stated`` comes before them.
 
 Everything after that (window, thinning, deadlines, elasticity) is done once, in ``pipeline``.
 """
@@ -71,6 +72,8 @@ class Record:
         Who submitted it, for campaigns.
     request : bool
         A single inference request rather than a job.
+    limit_s : float
+        Time from arrival to the deadline where it is taken from a time limit, 0 otherwise.
     """
 
     line: int
@@ -86,6 +89,7 @@ class Record:
     memory_bytes: int = 0
     tenant: str = ""
     request: bool = False
+    limit_s: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,51 @@ class Rejection:
 
     reason: str
     arrival_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What this file states, where that differs from file to file.
+
+    Attributes
+    ----------
+    observed : tuple of str
+        Fields that the file itself states.
+    hour_of_day_real : bool
+        Whether its clock shows a real time of day.
+    """
+
+    observed: tuple[str, ...]
+    hour_of_day_real: bool
+
+
+class OpenRuns:
+    """Jobs that were still running when the trace was cut off.
+
+    Parameters
+    ----------
+    censored : str
+        ``drop``: they have no end; ``keep``: their run time is what was seen of it.
+    """
+
+    def __init__(self, censored: str) -> None:
+        self.keep = censored == "keep"
+        self.held: list[tuple[Record, float]] = []
+        self.last_s = 0.0
+
+    def item(self, reason: str, record: Record, start_s: float) -> Record | Rejection | None:
+        """Return the rejection of an open job, or None when it is held until ``close``."""
+        if not self.keep:
+            return Rejection(reason, record.arrival_s)
+        self.held.append((record, start_s))
+        self.last_s = max(self.last_s, start_s)
+        return None
+
+    def close(self) -> Iterator[Record]:
+        """Yield what is held; the trace is taken to end at its last time, ``last_s``."""
+        for record, start_s in self.held:
+            record.run_s += self.last_s - start_s
+            yield record
 
 
 def open_lines(path: Path) -> Iterator[tuple[int, str]]:
