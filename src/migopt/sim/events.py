@@ -146,7 +146,10 @@ def may_repartition(D: Ints, S: Ints, gpu: int, new: int) -> bool:
     """Return whether a GPU may start to change to another partition now."""
     at = D[S_GPU] + gpu * GPU_S
     off = D[D[D_GPU] + gpu * GPU_D + G_FIRST_PART]
-    if D[SCOPE] == SCOPE_NEVER or S[at + UNTIL] != NEVER or new == off or S[at + PARTITION] == off:
+    if D[SCOPE] == SCOPE_NEVER or new == off or S[at + PARTITION] == off:
+        return False
+    # One change per millisecond, also where it takes no time.
+    if S[at + UNTIL] != NEVER or S[at + CHANGED] == S[NOW]:
         return False
     old = D[D_PART] + S[at + PARTITION] * PART_D
     for item in range(D[old], D[old + 1]):
@@ -172,6 +175,7 @@ def repartition(D: Ints, S: Ints, gpu: int, new: int) -> None:
         if S[D[S_SLOT] + slot * SLOT_S + JOB] != ABSENT and _stands_still(D, S, slot, new):
             remove_slot(D, S, slot)
     S[at + PARTITION] = new
+    S[at + CHANGED] = S[NOW]
     S[at + UNTIL] = S[NOW] + D[TAU]
     S[D[S_QUEUE] + (S[QUEUE_HEAD] + S[QUEUE_SIZE]) % D[GPUS]] = gpu
     S[QUEUE_SIZE] += 1
@@ -210,7 +214,6 @@ def timetable_now(S: Ints, now: int) -> tuple[int, int]:
 def _forget_wakes(D: Ints, S: Ints) -> None:
     """At an entry of the timetable every GPU must be asked again."""
     for gpu in range(D[GPUS]):
-        S[D[S_GPU] + gpu * GPU_S + WAKE] = 0
         S[D[S_GPU] + gpu * GPU_S + ASK] = 1
     S[PENDING] = D[GPUS]
 

@@ -65,6 +65,7 @@ def reset(D: Ints, S: Ints, rule: Ints, seed: int, log_capacity: int) -> None:
     for gpu in range(D[GPUS]):
         S[D[S_GPU] + gpu * GPU_S + UNTIL] = NEVER
         S[D[S_GPU] + gpu * GPU_S + PARTITION] = -1
+        S[D[S_GPU] + gpu * GPU_S + CHANGED] = -1
 
 
 @compiled

@@ -130,7 +130,7 @@ SLOT_S = 6
 T_FREE, T_PRESENT, T_VICTIMS = range(3)
 TYPE_S = 4
 # A GPU in S.
-PARTITION, UNTIL, LEVEL, LAST, BUSY, OCCUPIED, WAKE, ASK, SIZE_SUM, PRESENT = range(10)
+PARTITION, UNTIL, LEVEL, LAST, BUSY, OCCUPIED, CHANGED, ASK, SIZE_SUM, PRESENT = range(10)
 GPU_S = 10
 # A line of the log: start, end, slot, job; of a repartition: start, end, GPU, -1 - (old * PARTS + new).
 LOG_S = 4

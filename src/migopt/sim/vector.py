@@ -31,13 +31,22 @@ JOB_SEEN = 5
 
 
 @compiled
+def _some_gpu_decides(D: Ints, S: Ints) -> bool:
+    for gpu in range(D[GPUS]):
+        at = D[S_GPU] + gpu * GPU_S
+        if S[at + UNTIL] == NEVER and S[at + CHANGED] != S[NOW]:
+            return True
+    return False
+
+
+@compiled
 def next_decision(D: Ints, S: Ints, causes: int) -> int:
     """Go on, with the rule's dispatches, to an instant of one of ``causes`` with a GPU to decide on."""
     while True:
         status = advance(D, S)
         if status != DECIDE:
             return status
-        if S[CAUSE] & causes != 0 and S[QUEUE_SIZE] < D[GPUS]:
+        if S[CAUSE] & causes != 0 and _some_gpu_decides(D, S):
             return DECIDE
         S[DECISIONS] += 1
         dispatch(D, S)
