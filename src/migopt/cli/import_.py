@@ -28,6 +28,7 @@ Examples:
   migopt import openb openb_pod_list_default.csv --day 120 --gpus 2 --keep 1/10 --seed 1 -o day.json
   migopt import philly cluster_job_log --tz America/Los_Angeles --keep 1/500 -o philly.json.gz
   migopt import philly-list philly_jobs.csv --merge-campaigns 60 --keep 1/500 -o list.json.gz
+  migopt import swf RICC-2010-2.swf --procs-per-gpu 8 --deadline timelimit --keep 1/50 -o ricc.json
 \b
 Formats:
 """
