@@ -218,9 +218,8 @@ def run(
         if wanted == 0 and after == np.inf:
             # Nothing more will happen: run what is worth most, whatever it costs.
             for b in range(1, value.size):
-                if value[b] > most or wanted == 0:
-                    if value[b] > 0.0:
-                        wanted, most = b, value[b]
+                if (value[b] > most or wanted == 0) and value[b] > 0.0:
+                    wanted, most = b, value[b]
             if wanted == 0:
                 return n, np.inf, logged
             if c >= 0 and not inside[c, wanted]:
@@ -326,7 +325,9 @@ def _adopt(begin: int, end: int, new: Any, old: Any, base: float, shift: float) 
 
 
 @compiled
-def whole(day: Any, rule: Any, course: Any, scratch: Any, changed: Any, log: Any) -> tuple[float, int]:
+def whole(
+    day: Any, rule: Any, course: Any, scratch: Any, changed: Any, log: Any
+) -> tuple[float, int]:
     """Simulate the whole day into ``course``; return its cost and the events written to ``log``."""
     total = day.release.size
     for n in range(1, total + 1):

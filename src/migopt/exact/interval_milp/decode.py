@@ -69,6 +69,11 @@ def to_ticks(problem: OneGpu, plan: OrderPlan) -> TickPlan:
     return _compared(problem, plan, best.schedule)
 
 
+def roundings(problem: OneGpu, plan: OrderPlan) -> list[Schedule]:
+    """Return the two plain roundings of a plan: boundaries up, and the length of every piece up."""
+    return [_Replay(problem, plan, absolute).schedule() for absolute in (True, False)]
+
+
 def _compared(problem: OneGpu, plan: OrderPlan, schedule: Schedule) -> TickPlan:
     """Account for the difference between a plan and a schedule in ticks."""
     planned, done = plan.completion(), schedule.completions_ms()
@@ -113,6 +118,9 @@ class _Replay:
         self.changes: list[Reconfiguration] = []
 
     def run(self) -> TickPlan:
+        return _compared(self.problem, self.plan, self.schedule())
+
+    def schedule(self) -> Schedule:
         plan = self.plan
         last = {}
         for gap, pieces in enumerate(plan.pieces):
@@ -141,10 +149,9 @@ class _Replay:
                 ending = {j for j, _ in pairs if last[j] == gap and j not in later}
                 moment += minutes
                 cursor = self._piece(vector, pairs, cursor, moment, minutes, ending)
-        schedule = Schedule(
+        return Schedule(
             (self._partition(started),), tuple(_joined(self.segments)), tuple(self.changes)
         )
-        return _compared(self.problem, plan, schedule)
 
     def _partition(self, number: int) -> Partition:
         if self.problem.vectors.off_vector is not None:
