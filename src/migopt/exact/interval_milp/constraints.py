@@ -140,15 +140,19 @@ def _slices(layout: Layout, rows: Rows) -> None:
 
 def _time(layout: Layout, rows: Rows) -> None:
     """Per interval: busy time and time lost to changes fit; per class only while it is in force."""
-    lost: list[list[int]] = [[] for _ in range(layout.intervals)]
+    lost: list[list[tuple[int, float]]] = [[] for _ in range(layout.intervals)]
     if layout.mode == "change":
-        for _, i, column in layout.lost:
-            lost[i].append(column)
+        for n, (end, begin) in enumerate(layout.spans):
+            lost[end].append((int(layout.head[n]), 1.0))
+            lost[begin].append((int(layout.tail[n]), 1.0))
+            for h in range(begin + 1, end):
+                lost[h].append((int(layout.across[n]), float(layout.length[h])))
         room = {int(i): r for r, i in enumerate(layout.roomy)}
     for i, length in enumerate(layout.length):
         parts: list[tuple[np.ndarray, float | Floats]] = [(y[i], 1.0) for y in layout.y]
         if layout.mode == "change":
-            parts.append((np.array(lost[i], dtype=np.int64), 1.0))
+            columns = np.array([column for column, _ in lost[i]], dtype=np.int64)
+            parts.append((columns, np.array([value for _, value in lost[i]])))
             if i in room:
                 parts.append((layout.a[room[i]], layout.problem.tau))
         rows.add(-INF, float(length), parts)
@@ -185,11 +189,18 @@ def _in_force(layout: Layout, rows: Rows) -> None:
 
 
 def _across(layout: Layout, rows: Rows, max_changes: int | None) -> None:
-    """A change across a boundary (and any short intervals inside it) loses tau close to it."""
+    """A change across grid points takes tau of the intervals it touches, without a break."""
     room = {int(i): r for r, i in enumerate(layout.roomy)}
-    near: dict[int, list[int]] = {}
-    for e, _, column in layout.lost:
-        near.setdefault(e, []).append(column)
+    ending: list[list[int]] = [[] for _ in range(layout.intervals)]
+    for n, (end, begin) in enumerate(layout.spans):
+        ending[end].append(n)
+        one = slice(n, n + 1)
+        inside = float(layout.length[begin + 1 : end].sum())
+        across = layout.across[one]
+        need = max(layout.problem.tau - inside, 0.0)
+        rows.add(0, INF, [(layout.tail[one], 1.0), (layout.head[one], 1.0), (across, -need)])
+        rows.add(-INF, 0, [(layout.tail[one], 1.0), (across, -min(need, layout.length[begin]))])
+        rows.add(-INF, 0, [(layout.head[one], 1.0), (across, -min(need, layout.length[end]))])
     for e in range(layout.intervals - 1):
         for c in range(len(layout.vectors)):
             one = slice(c, c + 1)
@@ -201,8 +212,13 @@ def _across(layout: Layout, rows: Rows, max_changes: int | None) -> None:
             if e in room:
                 parts += [(layout.a[room[e], one], 1.0), (layout.d[room[e], one], -1.0)]
             rows.add(0, INF, parts)
-        lost = np.array(near[e], dtype=np.int64)
-        rows.add(0, INF, [(lost, 1.0), (layout.q[e], -layout.problem.tau)])
+        rows.add(0, INF, [(layout.across[ending[e + 1]], 1.0), (layout.q[e], -1.0)])
+    for o, option in enumerate(layout.options):
+        heads = layout.head[ending[option.last]]
+        if option.late and heads.size:
+            most = min(layout.problem.tau, float(layout.length[option.last]))
+            lam, wait = layout.lam[o : o + 1], layout.wait[o : o + 1]
+            rows.add(-most, INF, [(wait, 1.0), (heads, -1.0), (lam, -most)])
     if max_changes is not None:
         rows.add(-INF, max_changes, [(layout.q, 1.0), (layout.a, 1.0)])
 

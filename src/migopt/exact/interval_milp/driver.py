@@ -18,6 +18,7 @@ from migopt.exact.interval_milp.engine import Model, NoBetter
 from migopt.exact.interval_milp.grid import Windows, grid, options
 from migopt.exact.interval_milp.orders import Improver, follow, order_of, order_of_schedule
 from migopt.exact.interval_milp.refine import (
+    changing_times,
     close_windows,
     order_from,
     solution_points,
@@ -312,7 +313,7 @@ class _Run:
         assert separator is not None
         side.rounds += 1
         p = side.problem
-        points = grid(p, side.extra, self._end(side))
+        points = grid(p, [*side.extra, *self._late_points(side)], self._end(side))
         relaxed: Mode = "ignore" if side.bound == "change" else side.bound
         layout = Layout(p, points, options(p, points, side.windows), relaxed)
         model = Model(layout, None, side.cuts, self.upper)
@@ -327,14 +328,23 @@ class _Run:
         gain = side.lower - before
         missing = (upper if upper is not None else np.inf) - side.lower
         new = [t for t in split_points(layout, x, 0.02) if self._is_new(points, t)]
-        best = side.improver.best
-        if best is not None and upper is not None:
-            real = best.completion()
-            new += [t for j, t in real.items() if t > p.due[j] and self._is_new(points, t)]
+        new += [t for t in self._late_points(side) if self._is_new(points, t)]
         if (new and gain > 0.1 * missing and layout.columns < MANY_COLUMNS) or side.rounds == 1:
             side.extra += new
             return True
         return self._integer(side, model, separator, new)
+
+    @staticmethod
+    def _late_points(side: _Side) -> list[float]:
+        """Late completions and changes of the best plans: where the bound has to be exact."""
+        plans = [side.improver.best, side.free.best if side.free is not None else None]
+        found = []
+        for plan in plans:
+            if plan is not None:
+                done = plan.completion()
+                found += [t for j, t in done.items() if t > side.problem.due[j]]
+                found += changing_times(plan)
+        return found
 
     def _note(self, model: Model) -> None:
         self.counts["columns"] = max(self.counts["columns"], model.layout.columns)
@@ -423,9 +433,10 @@ class _Run:
         p = side.problem
         layout, model = relaxed.layout, relaxed
         narrowed = options(p, layout.points, side.windows)
+        before = side.free_done
         free = self._free_first(side)
-        if self._side_closed(side) or self._over():
-            return True
+        if side.free_done != before or self._side_closed(side) or self._over():
+            return True  # the next grid holds the events of the plans found
         mode: Mode = "ignore" if free else side.bound
         if mode == "change" or len(narrowed) < 0.9 * len(layout.options):
             layout = Layout(p, layout.points, narrowed, mode)

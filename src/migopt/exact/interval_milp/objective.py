@@ -11,7 +11,8 @@ from migopt.exact.one_gpu import Floats
 def objective(layout: Layout) -> Floats:
     """Return the cost per column.
 
-    A job that completes in (t_m, t_m+1] is late by at least t_m - d plus its own processing in there.
+    A job that completes in (t_m, t_m+1] is late by at least t_m - d plus its own processing in there,
+    plus what is left of a change of partition that ends in there: nothing runs until it is over.
     """
     p = layout.problem
     cost = np.zeros(layout.columns)
@@ -20,6 +21,8 @@ def objective(layout: Layout) -> Floats:
             rate = p.late_cost[option.job]
             cost[layout.lam[o]] = rate * (layout.points[option.last] - p.due[option.job])
             cost[layout.u[o][-1]] = rate
+            if layout.mode == "change":
+                cost[layout.wait[o]] = rate
     for members, columns in zip(layout.vectors, layout.y, strict=True):
         cost[columns] = p.vector_cost[members][None, :]
     return cost

@@ -111,3 +111,13 @@ def solution_points(layout: Layout, x: Floats, plan: OrderPlan | None) -> list[f
                 if real[j] > claimed[j] > p.due[j] - 1e-9 and real[j] - claimed[j] > SHORTEST:
                     found.append((real[j] + float(claimed[j])) / 2)
     return found
+
+
+def changing_times(plan: OrderPlan) -> list[float]:
+    """Return the moments at which changes before the last completion begin and end."""
+    last = max(plan.completion().values(), default=0.0)
+    return [
+        float(t)
+        for event, t in zip(plan.events, plan.times, strict=True)
+        if event.kind in ("off", "on") and t < last
+    ]

@@ -10,8 +10,11 @@ Per option o (a job and the interval in which it completes, or "on time"):
 Per interval i: ``y[c, b, i]``, minutes of busy vector b while partition class c is in force. With
 partition changes also, per class and interval, ``f`` (first in force, binary), ``a`` and ``d`` (arrivals
 at and departures from c by changes wholly inside, a integer), per boundary ``q`` (the partition
-arrived at by a change across it) and ``lost`` (minutes that such a change takes from each interval near
-it). With one partition for the whole run ``z[c]`` is binary.
+arrived at by a change across it). A change across grid points is counted at the last of them; per (interval
+in which it ends, interval in which it begins) ``across`` is binary, ``tail`` and ``head`` are the minutes it
+takes from the end of the one and the beginning of the other; intervals between are lost whole.
+``wait[o]``: minutes by which a change that ends in the interval of completion delays option o.
+With one partition for the whole run ``z[c]`` is binary.
 """
 
 from __future__ import annotations
@@ -115,12 +118,20 @@ class Layout:
         self.d = self._take(classes * len(self.roomy)).reshape(len(self.roomy), classes)
         self.q = self._take(classes * max(n - 1, 0)).reshape(max(n - 1, 0), classes)
         self.integer += [self.f.ravel(), self.a.ravel()]
-        self.lost: list[tuple[int, int, int]] = []  # (boundary, interval, column)
-        for e in range(n - 1):
-            moment = self.points[e + 1]
-            near = (self.points[1:] > moment - tau) & (self.points[:-1] < moment + tau)
-            for i in np.flatnonzero(near):
-                self.lost.append((e, int(i), int(self._take(1)[0])))
+        #: Changes across grid points: (interval in which it ends, interval in which it begins).
+        self.spans: list[tuple[int, int]] = []
+        for end in range(1, n):
+            begin, inside = end - 1, 0.0
+            while begin >= 0 and inside <= tau * (1 + 1e-12):
+                if inside + self.length[begin] + self.length[end] >= tau * (1 - 1e-12):
+                    self.spans.append((end, begin))
+                inside += self.length[begin]
+                begin -= 1
+        self.across = self._take(len(self.spans))
+        self.tail = self._take(len(self.spans))
+        self.head = self._take(len(self.spans))
+        self.integer.append(self.across)
+        self.wait = self._take(len(self.options))
 
 
 def undominated(problem: OneGpu, member: NDArray[np.bool_]) -> Ints:
