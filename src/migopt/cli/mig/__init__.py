@@ -17,6 +17,7 @@ COMMANDS = {
     "list": ("migopt.cli.mig.list", "List the partitions of a GPU."),
     "place": ("migopt.cli.mig.place", "Find starts for new slices, or say why there are none."),
     "plan": ("migopt.cli.mig.plan", "Get to the wanted slices with the fewest destroys."),
+    "recommend": ("migopt.cli.mig.recommend", "Choose the best partition for a mix of jobs."),
 }
 
 
