@@ -29,6 +29,7 @@ Examples:
   migopt import philly cluster_job_log --tz America/Los_Angeles --keep 1/500 -o philly.json.gz
   migopt import philly-list philly_jobs.csv --merge-campaigns 60 --keep 1/500 -o list.json.gz
   migopt import swf RICC-2010-2.swf --procs-per-gpu 8 --deadline timelimit --keep 1/50 -o ricc.json
+  migopt import sacct sacct.txt --printed-tz UTC --tz Europe/Berlin --gpus 4 --keep 1/25 -o our.json
 \b
 Formats:
 """

@@ -31,14 +31,14 @@ class ZonedOptions(ImportOptions):
     )
 
 
-def zone(name: str) -> ZoneInfo | None:
+def zone(name: str, option: str = "tz") -> ZoneInfo | None:
     """Return a time zone, None for the empty name; raises UnknownNameError with the nearest."""
     if not name:
         return None
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        raise UnknownNameError("time zone", name, available_timezones(), where="tz") from None
+        raise UnknownNameError("time zone", name, available_timezones(), where=option) from None
 
 
 class Zone:
