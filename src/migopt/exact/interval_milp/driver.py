@@ -32,6 +32,8 @@ from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryP
 
 #: Relative active gap below which two values count as equal.
 EQUAL = 1e-7
+#: Relative room left below every bound of the engine for its tolerances.
+SAFETY = 1e-8
 #: Columns above which a grid is not refined before the integer model is tried.
 MANY_COLUMNS = 12_000
 
@@ -363,7 +365,7 @@ class _Run:
             if found is None:
                 return x
             value, x, reduced = found
-            self._raise(side, value - 1e-9 * abs(value))
+            self._raise(side, value - SAFETY * abs(value))
             upper = self.upper
             if upper is not None and side.windows is not None:
                 close_windows(model.layout, side.windows, value, reduced, upper * (1 + 1e-9))
@@ -453,7 +455,7 @@ class _Run:
 
         def watch(lower: float, primal: float, solution: Floats | None) -> bool:
             if np.isfinite(lower):
-                self._raise(side, lower)
+                self._raise(side, lower - SAFETY * abs(lower))
             if solution is not None:
                 self._try_solution(side, layout, solution, 0.3, free)
             self._tell("free changes" if free else "integer", len(layout.points))
@@ -470,7 +472,7 @@ class _Run:
         bound, x = model.branch(
             deadline, goal(), watch, threads=self.budget.threads, seed=self.budget.seed
         )
-        self._raise(side, bound)
+        self._raise(side, bound - SAFETY * abs(bound))
         self._tell("integer", len(layout.points))
         if self._side_closed(side) or self._over():
             return True
