@@ -30,6 +30,7 @@ Examples:
   migopt import philly-list philly_jobs.csv --merge-campaigns 60 --keep 1/500 -o list.json.gz
   migopt import swf RICC-2010-2.swf --procs-per-gpu 8 --deadline timelimit --keep 1/50 -o ricc.json
   migopt import sacct sacct.txt --printed-tz UTC --tz Europe/Berlin --gpus 4 --keep 1/25 -o our.json
+  migopt import pai pai_task_table.csv --job-table pai_job_table.csv --keep 1/6742 -o pai.json.gz
 \b
 Formats:
 """
