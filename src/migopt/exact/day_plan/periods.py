@@ -155,7 +155,7 @@ def gap_table(periods: Sequence[Period], worst: int = 8) -> str:
     for p in ranked:
         name = f"{_clock(p.start_ms)}-{_clock(p.end_ms)}"
         lines.append(_row(name, [p], whole, count=p.jobs))
-    return "\\n".join(lines) + "\\n"
+    return "\n".join(lines) + "\n"
 
 
 def _row(name: str, own: Sequence[Period], whole: float, count: int | None = None) -> str:

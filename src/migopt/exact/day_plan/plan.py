@@ -190,7 +190,7 @@ def _ranges(walk: Walk, problem: OneGpu) -> list[tuple[int, int, float]]:
         alone = np.where(problem.speed > 0, single / problem.speed, np.inf).min(axis=1)
     chord = problem.vector_cost[-1] / max(problem.vectors.levels[-1], 1)
     share = chord * np.array(problem.vectors.compute)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         least = np.where(problem.speed > 0, share / problem.speed, np.inf).min(axis=1)
     least = np.minimum(least, alone)[walk.order]
     spans = list(zip(starts, [*starts[1:], total], strict=True))
@@ -212,7 +212,7 @@ def _orders(found: _Found, deadline: float, seed: int, tell: Callable[[float], N
     if plan is None:
         return
     found.plan = plan
-    tell(plan.cost + problem.constant)
+    tell(float(plan.cost) + problem.constant)
     plan = improve(solver, plan, deadline, seed)
     found.plan = plan
     _decode(found, tell)
@@ -226,4 +226,4 @@ def _decode(found: _Found, tell: Callable[[float], None]) -> None:
         cost = float(measure(problem.instance, schedule).cost)
         if cost < found.cost:
             found.schedule, found.cost = schedule, cost
-    tell(found.cost)
+    tell(float(found.cost))

@@ -1,0 +1,65 @@
+"""The splitting bound as a solver."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from migopt.bounds.base import float_below
+from migopt.bounds.split.bound import split_bound, why_not
+from migopt.model import Instance
+from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
+
+#: Share of the budget for the ascent; the exact evaluation of the stored prices takes the rest.
+ASCENT_SHARE = 0.75
+DEFAULT_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class SplitBound:
+    """Lower bound for any instance, with the prices that prove it in ``detail["multipliers"]``.
+
+    Attributes
+    ----------
+    completions_ms : mapping, optional
+        Completions by job id in a good schedule, for the windows.
+    """
+
+    completions_ms: Mapping[int, int] | None = None
+
+    def solve(self, instance: Instance, budget: Budget) -> SolveResult:
+        """Return the bound; ``detail`` holds ``multipliers`` (plain data, one per case) and its parts."""
+        start = time.perf_counter()
+        reason = why_not(instance)
+        if reason is not None:
+            return SolveResult(Outcome.NOT_APPLICABLE, StopReason.FINISHED, message=reason)
+        if not instance.jobs:
+            return SolveResult(
+                Outcome.BOUND_ONLY,
+                StopReason.FINISHED,
+                lower=float_below(instance.constant_cost),
+                proof="closed_form",
+            )
+        seconds = DEFAULT_SECONDS if budget.time_limit_s is None else budget.time_limit_s
+        found = split_bound(
+            instance,
+            seconds=max(0.05, seconds * ASCENT_SHARE),
+            threads=budget.threads,
+            completions_ms=self.completions_ms,
+        )
+        return SolveResult(
+            Outcome.BOUND_ONLY,
+            StopReason.TIME_LIMIT,
+            lower=found.value,
+            proof="multipliers",
+            wall_s=time.perf_counter() - start,
+            trajectory=tuple(TrajectoryPoint(at, None, value) for at, value in found.history),
+            engine="migopt split bound",
+            detail={
+                "multipliers": [item.to_dict() for item in found.multipliers],
+                "tardiness_part": found.tardiness_part,
+                "energy_part": found.value - found.tardiness_part,
+                "beyond_window": found.beyond,
+            },
+        )
