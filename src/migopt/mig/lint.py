@@ -234,9 +234,10 @@ def _lint_listing(listing: Listing, gpu: GpuModel | None) -> list[Finding]:
         if reason is not None:
             found.append(Finding("impossible", where, f"this layout cannot exist: {reason}"))
             continue
-        if any(row.gpu == number for row in listing.instances or ()) and not places:
-            continue
-        found += _lint_listed_state(listing, number, gpu, where)
+        # A row that is wrong by itself leaves no state to judge.
+        rows = sum(row.gpu == number for row in listing.instances or ())
+        if rows == len(places):
+            found += _lint_listed_state(listing, number, gpu, where)
     return found
 
 

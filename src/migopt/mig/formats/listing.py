@@ -116,7 +116,7 @@ _PLACEMENTS = re.compile(
 _GPU = re.compile(r"GPU\s+(\d+):\s*(.*?)\s*\(UUID:\s*([^)\s]+)\)")
 _DEVICE = re.compile(r"MIG\s+(\S+)\s+Device\s+(\d+):\s*\(UUID:\s*([^)\s]+)\)")
 _OLD_UUID = re.compile(r"MIG-GPU-[0-9a-fA-F-]+/(\d+)/(\d+)")
-_BORDER = re.compile(r"\+[-=+]+\+|\|=+\|?|\+[-=]+")
+_BORDER = re.compile(r"\+[-=+]+\+|\|=+\|")
 _TITLES = {
     "GPU instance profiles:": "profiles",
     "GPU instances:": "instances",
