@@ -6,12 +6,18 @@ relaxation), time for repartition included for scope gpu. See docs/bounds/split.
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Any
 
 from migopt.model import Instance
+from migopt.results import Budget, SolveResult
 
-REQUIRES = ("numba>=0.60",)
-PARAMETERS = {}
+REQUIRES = ("numba>=0.60", "highspy>=1.7")
+PARAMETERS = {"lp_start": ("yes", ("yes", "no"))}
+#: From so many jobs on the ascent begins at the prices of the day LP, which takes some seconds.
+LP_FROM = 50
+LP_SHARE = 0.2
 CLAIMS = "bound"
 
 
@@ -22,8 +28,26 @@ def applies(instance: Instance) -> str | None:
     return why_not(instance)
 
 
-def make() -> Any:
-    """Return the bound as a solver."""
-    from migopt.bounds.split.solver import SplitBound
+def make(*, lp_start: str) -> Any:
+    """Return the bound as a solver; ``lp_start=no`` begins at the chord price of power."""
+    return _FromLp(lp_start == "yes")
 
-    return SplitBound()
+
+class _FromLp:
+    def __init__(self, lp_start: bool) -> None:
+        self.lp_start = lp_start
+
+    def solve(self, instance: Instance, budget: Budget) -> SolveResult:
+        """Solve the day LP if the instance is large, then ascend from its prices."""
+        from migopt.bounds.split.solver import SplitBound
+
+        if not self.lp_start or len(instance.jobs) < LP_FROM:
+            return SplitBound().solve(instance, budget)
+        from migopt.exact.lp_bound import lp_prices
+
+        began = time.perf_counter()
+        limit = budget.time_limit_s
+        prices = lp_prices(instance, 10.0 if limit is None else LP_SHARE * limit)
+        spent = time.perf_counter() - began
+        left = budget if limit is None else replace(budget, time_limit_s=max(0.1, limit - spent))
+        return SplitBound(first_prices=tuple(prices)).solve(instance, left)

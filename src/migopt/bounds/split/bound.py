@@ -115,6 +115,7 @@ def split_bound(
     rounds: tuple[int, int] = (COARSE_ROUNDS, FINE_ROUNDS),
     uniform: int | None = None,
     start: SplitResult | None = None,
+    first_prices: Sequence[tuple[SplitProblem, Any]] = (),
     stop_at: float = np.inf,
 ) -> SplitResult:
     """Return the best bound found in about ``seconds``.
@@ -133,6 +134,8 @@ def split_bound(
         Uniform grid points of the fine grid.
     start : SplitResult, optional
         An earlier result to go on from.
+    first_prices : sequence of (SplitProblem, prices)
+        Prices to begin with, at most one per case (say, from the day LP).
     stop_at : float
         A bound that is enough, in units of cost.
     """
@@ -154,6 +157,7 @@ def split_bound(
             began,
             enough - float(instance.constant_cost),
             start if start is not None and start.problem.case == case else None,
+            next((item for item in first_prices if item[0].case == case), None),
         )
         multipliers = round_prices(problem, state.prices, FINAL_PARTS)
         found.append(
@@ -185,6 +189,7 @@ def _one_case(
     began: float,
     enough: float,
     start: SplitResult | None,
+    first: tuple[SplitProblem, Any] | None,
 ) -> tuple[SplitProblem, Ascent, tuple[float, int]]:
     """Ascend in one case; ``enough`` is without the constant. Return also (tardiness, jobs beyond)."""
 
@@ -196,9 +201,10 @@ def _one_case(
         problem = build_problem(
             instance, case, uniform=40 if small else 0, completions_ms=completions
         )
+        prices = problem.start_prices() if first is None else transfer(*first, problem)
         state, chosen = _ascend(
             problem,
-            Ascent(problem.start_prices()),
+            Ascent(prices),
             threads,
             (0.0, 0.0),
             rounds[0],

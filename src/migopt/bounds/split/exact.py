@@ -9,6 +9,7 @@ prices are; ``evaluate_multipliers`` raises where the stored grid and windows do
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -262,34 +263,34 @@ def _filled(m: Multipliers, vectors: BusyVectors, prices: Ints) -> Ints:
 
 
 def _path(rates: Ints, grid: Ints, delta: int, lost: int) -> int:
-    """Return the largest integral of rates along a path over types, a change costing ``lost`` steps."""
+    """Return the largest integral of rates along a path over types, a change costing ``lost`` steps.
+
+    Steps are taken ``lost`` at a time: a change that ends within such a block began before it, so
+    the block is a running maximum of (value at the change) - (integral up to there).
+    """
     end = int(grid[-1])
+    # Python integers where 64 bits might not hold the integrals.
+    exact: Any = np.int64 if int(rates.max(initial=0)) * end < 2**61 else object
+    values = rates.astype(exact)
+    lengths = np.diff(grid).astype(exact)
+    whole = np.zeros((len(values) + 1, values.shape[1]), dtype=exact)
+    whole[1:] = np.cumsum(values * lengths[:, None], axis=0)
     steps = -(-end // delta)
     edges = np.minimum(np.arange(steps + 1, dtype=np.int64) * delta, end)
-    total = _integrals(rates, grid, edges)
-    types = range(rates.shape[1])
-    f = [0] * len(types)
-    g = [0] * (steps + 1)
-    previous = total[0]
-    for q in range(1, steps + 1):
-        now = total[q]
-        back = g[q - lost] if q >= lost else 0
-        f = [max(f[c] + now[c] - previous[c], back) for c in types]
-        previous = now
-        g[q] = max(f)
-    return g[steps]
-
-
-def _integrals(rates: Ints, grid: Ints, edges: Ints) -> list[list[int]]:
-    """Return the integral of each rate from 0 to each edge, exactly."""
-    whole: list[list[int]] = [[0] * rates.shape[1]]
-    for row, length in zip(rates.tolist(), np.diff(grid).tolist(), strict=True):
-        whole.append([sum_ + rate * length for sum_, rate in zip(whole[-1], row, strict=True)])
-    inside = np.minimum(np.searchsorted(grid, edges, side="right") - 1, len(rates) - 1)
-    rows = rates.tolist()
-    return [
-        [w + rate * (edge - begin) for w, rate in zip(whole[i], rows[i], strict=True)]
-        for i, edge, begin in zip(
-            inside.tolist(), edges.tolist(), grid[inside].tolist(), strict=True
-        )
-    ]
+    inside = np.minimum(np.searchsorted(grid, edges, side="right") - 1, len(values) - 1)
+    since = (edges - grid[inside]).astype(exact)
+    total = whole[inside] + values[inside] * since[:, None]
+    g = np.zeros(steps + 1, dtype=exact)
+    # best[c]: largest (value where type c was entered) - (integral of c up to there); 0 at the start.
+    best = np.zeros(values.shape[1], dtype=exact)
+    for q in range(1, steps + 1, lost):
+        until = min(q + lost, steps + 1)
+        # Index q - lost is before the start only in the first block, where nothing was entered.
+        back = g[max(q - lost, 0) : max(until - lost, 0)]
+        if len(back) < until - q:
+            back = np.concatenate((np.zeros(until - q - len(back), dtype=exact), back))
+        entered = np.maximum.accumulate(back[:, None] - total[q:until], axis=0)
+        entered = np.maximum(entered, best)
+        g[q:until] = (entered + total[q:until]).max(axis=1)
+        best = entered[-1]
+    return int(g[steps])

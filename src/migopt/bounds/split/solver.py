@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from migopt.bounds.base import float_below
 from migopt.bounds.split.bound import split_bound, why_not
+from migopt.bounds.split.problem import SplitProblem
 from migopt.model import Instance
 from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
 
@@ -24,9 +26,12 @@ class SplitBound:
     ----------
     completions_ms : mapping, optional
         Completions by job id in a good schedule, for the windows.
+    first_prices : sequence of (SplitProblem, prices)
+        Prices to begin with.
     """
 
     completions_ms: Mapping[int, int] | None = None
+    first_prices: Sequence[tuple[SplitProblem, Any]] = ()
 
     def solve(self, instance: Instance, budget: Budget) -> SolveResult:
         """Return the bound; ``detail`` holds ``multipliers`` (plain data, one per case) and its parts."""
@@ -47,6 +52,7 @@ class SplitBound:
             seconds=max(0.05, seconds * ASCENT_SHARE),
             threads=budget.threads,
             completions_ms=self.completions_ms,
+            first_prices=self.first_prices,
         )
         return SolveResult(
             Outcome.BOUND_ONLY,

@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from migopt.bounds.split.evaluate import Evaluator, change_steps
+from migopt.bounds.split.exact import _path
 from migopt.bounds.split.gpu_part import trajectory
 from migopt.bounds.split.problem import build_problem
 from migopt.testing.cases import small_instance
@@ -102,6 +103,25 @@ def test_trajectory_is_the_best_path(seed):
     assert value == pytest.approx(best)
     assert (spent * rates * np.diff(grid)[:, None]).sum() == pytest.approx(value)
     assert (spent.sum(axis=1) <= 1 + 1e-9).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_exact_path_is_the_compiled_one(seed):
+    """In integers, also beyond 64 bits, the program over partitions gives the compiled value."""
+    draw = np.random.default_rng(seed)
+    types, lost, delta = (
+        int(draw.integers(1, 5)),
+        int(draw.integers(1, 40)),
+        int(draw.integers(1, 9)),
+    )
+    grid = np.unique(np.concatenate(([0], draw.integers(1, 900, 30), [901]))).astype(np.int64)
+    rates = draw.integers(0, 100, (grid.size - 1, types)) * draw.integers(0, 2, (grid.size - 1, 1))
+    steps = -(-901 // delta)
+    jumped, source = np.zeros((steps + 1, types), np.uint8), np.zeros(steps + 1, np.int16)
+    spent = np.zeros(rates.shape)
+    value = trajectory(rates.astype(float), grid, delta, lost, steps, jumped, source, spent)
+    assert _path(rates, grid, delta, lost) == round(value)
+    assert _path(rates * 2**52, grid, delta, lost) == round(value) * 2**52
 
 
 def _allowed(path, lost):
