@@ -126,3 +126,44 @@ def test_a_real_day_runs_through_the_line(tmp_path, shared):
     instance = _through_the_line(tmp_path, source, *options)
     assert 25 < len(instance.jobs) < 80
     assert instance.horizon_ms == 86_400_000
+
+
+SMALL = {
+    "pai": (
+        "j,worker,1.0,Terminated,100.0,160.0,6.0,2.0,50.0,T4\n"
+        "k,ps,1.0,Terminated,1.0,2.0,6.0,2.0,,\n",
+        (),
+    ),
+    "philly": (
+        '[{"status": "Pass", "vc": "v", "jobid": "a", "submitted_time": "2017-10-07 01:11:39", '
+        '"attempts": [{"start_time": "2017-10-07 01:12:09", "end_time": "2017-10-07 01:13:23", '
+        '"detail": [{"ip": "m", "gpus": ["gpu0"]}]}]}, null]',
+        (),
+    ),
+    "philly-list": (
+        "timestamp,duration,num_gpus,cluster\n2017-10-09 07:01:55,66.0,1,v\n,66.0,1,v\n",
+        (),
+    ),
+    "swf": ("1 9 -1 60 1 -1 -1 1 -1 -1 1 3 1 -1 1 -1 -1 -1\n1 2 3\n", ("--one-gpu-each",)),
+    "sacct": (
+        "JobID|State|Submit|Start|End|AllocTRES\n"
+        "1|COMPLETED|2024-04-01T10:00:00|2024-04-01T10:00:05|2024-04-01T10:10:05|gres/gpu=1\n"
+        "2|PENDING|2024-04-01T10:00:00|Unknown|Unknown|\n",
+        ("--tz", "UTC"),
+    ),
+}
+
+
+@pytest.mark.parametrize("format", SMALL)
+def test_every_format_accounts_for_its_rows(tmp_path, format):
+    """One row is kept and one dropped, in the JSON document and in the file; the help has an example."""
+    text, switches = SMALL[format]
+    source, out = tmp_path / "trace", tmp_path / "o.json"
+    source.write_text(text)
+    result = run("import", format, source, "-o", out, "--json", *switches)
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert (document["rows"], document["accepted"]) == (2, 1)
+    assert sum(document["dropped"].values()) == 1
+    assert len(read_instance(out).jobs) == 1
+    assert f"migopt import {format} " in run("import", format, "--help").stdout

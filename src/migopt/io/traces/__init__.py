@@ -24,6 +24,7 @@ from migopt.io.traces._pipeline import (
     record_table,
     select,
 )
+from migopt.io.traces._timelimit import limit_notes
 from migopt.io.traces.common import Stated, open_lines
 from migopt.model import FrozenMap, Instance, Repartition
 from migopt.placement import build_catalogue
@@ -101,6 +102,7 @@ def _import(format: str, path: Path, options: dict[str, Any]) -> ImportReport:
         raise InputError(error.message, source=str(path)) from None
     if not selection.records:
         raise NothingLeftError(selection, str(path))
+    notes.extend(limit_notes(checked, selection.records))
     instance = _instance(format, path, checked, builder, selection, notes)
     return ImportReport(
         instance=instance,

@@ -96,4 +96,5 @@ def number(text: str) -> float:
     value = int(text) if text.isdecimal() and len(text) < 12 else float(text)
     if not 0 <= value < _LIMIT_S:
         raise ValueError(text)
-    return value
+    # Whole seconds stay integers: exact, and faster to turn into milliseconds.
+    return int(value) if value == int(value) else value

@@ -12,6 +12,7 @@ from migopt.errors import InputError
 _CHUNK = 1 << 20
 #: An element that has not ended after so many characters is broken, not long.
 _LONGEST = 1 << 24
+_DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"\s*")
 
 
@@ -40,6 +41,8 @@ class _Buffer:
     def peek(self) -> str:
         """Return the next character that is not white space, empty at the end of the file."""
         while True:
+            if self.at < len(self.text) and not self.text[self.at].isspace():
+                return self.text[self.at]
             found = _SPACE.match(self.text, self.at)
             self.at = found.end() if found else self.at
             if self.at < len(self.text):
@@ -76,12 +79,11 @@ def elements(lines: Iterable[tuple[int, str]]) -> Iterator[Any]:
 
 
 def _element(buffer: _Buffer) -> Any:
-    decoder = json.JSONDecoder()
     if not buffer.peek():
         raise buffer.broken("it ends inside")
     while True:
         try:
-            value, end = decoder.raw_decode(buffer.text, buffer.at)
+            value, end = _DECODER.raw_decode(buffer.text, buffer.at)
         except RecursionError:
             raise buffer.broken("nested too deeply") from None
         except ValueError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
@@ -27,6 +28,7 @@ def moment(text: str) -> float | None:
     return number(text) or None
 
 
+@lru_cache(maxsize=65_536)
 def copies_of(text: str) -> int:
     """Read the number of instances, 1 where none is given; raises ValueError when it is none."""
     if not text or text.isspace():
@@ -37,6 +39,7 @@ def copies_of(text: str) -> int:
     return int(value)
 
 
+@lru_cache(maxsize=65_536)
 def share_of(text: str, whole: int) -> float:
     """Read a GPU demand per instance in units of ``whole`` to a GPU; empty is 0."""
     return number(text) / whole if text and not text.isspace() else 0.0

@@ -7,6 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from migopt.io.traces._clock import ZonedOptions
+from migopt.io.traces._import_options import ImportOptions
+from migopt.io.traces.common import Record
 
 
 class TimelimitOptions(ZonedOptions):
@@ -18,14 +20,16 @@ class TimelimitOptions(ZonedOptions):
     )
 
 
-def limit_notes(options: TimelimitOptions, limited: int, unlimited: int) -> list[str]:
+def limit_notes(options: ImportOptions, records: list[Record]) -> list[str]:
     """Return the warning that goes with deadlines from limits, and what became of jobs without.
 
     Users of the RICC log (Parallel Workloads Archive, 2010) ask for a median of 60 times the run
     time, and 1.6 % of the jobs still run longer.
     """
-    if options.deadline != "timelimit":
+    if getattr(options, "deadline", "slack") != "timelimit":
         return []
+    limited = sum(record.limit_s > 0 for record in records)
+    unlimited = len(records) - limited
     notes = [
         f"warning: {limited} deadlines are time limits, which are no deadlines: in the RICC log of "
         "2010 users ask for a median of 60 times the run time"

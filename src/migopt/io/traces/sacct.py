@@ -20,7 +20,7 @@ from pydantic import Field
 from migopt.errors import InputError
 from migopt.gpus import load_gpu
 from migopt.io.traces._clock import Zone, number, wall_seconds, zone
-from migopt.io.traces._timelimit import TimelimitOptions, limit_notes
+from migopt.io.traces._timelimit import TimelimitOptions
 from migopt.io.traces._tres import Slices, gpus_of
 from migopt.io.traces.common import Columns, OpenRuns, Record, Rejection
 
@@ -128,7 +128,7 @@ class _Reader:
         self.shift = Zone(zone(options.tz)) if options.printed_tz and options.tz else None
         self.open = OpenRuns(options.censored)
         self.slices = Slices(load_gpu(options.gpu))
-        self.steps, self.limits = 0, Counter[str]()
+        self.steps = 0
         self.unknown: Counter[str] = Counter()
 
     def item(self, line: int, text: str) -> Record | Rejection | None:
@@ -159,7 +159,6 @@ class _Reader:
         record.tenant = "" if self.user is None else fields[self.user]
         if self.options.deadline == "timelimit":
             record.limit_s = self._limit(fields)
-            self.limits["with" if record.limit_s else "without"] += 1
         return self._ended(record, state.split()[0], started, ended)
 
     def _ended(
@@ -202,5 +201,4 @@ class _Reader:
         for state, count in sorted(self.unknown.items()):
             notes.append(f"warning: unknown state {state!r}: {count} rows dropped as not_terminal")
         notes.extend(self.slices.notes())
-        notes.extend(limit_notes(self.options, self.limits["with"], self.limits["without"]))
         return notes

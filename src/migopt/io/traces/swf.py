@@ -16,7 +16,7 @@ from pydantic import Field
 
 from migopt.errors import InputError, UnknownNameError
 from migopt.io.traces._clock import Zone, number, zone
-from migopt.io.traces._timelimit import TimelimitOptions, limit_notes
+from migopt.io.traces._timelimit import TimelimitOptions
 from migopt.io.traces.common import Record, Rejection, Stated
 
 TITLE = "Standard Workload Format (SWF), with --procs-per-gpu or --one-gpu-each"
@@ -73,7 +73,6 @@ def read(
         yield _shifted(item, start, clock) if clock is not None else item
     if seen["partial"]:
         notes.append(f"{seen['partial']} lines of partial executions skipped, not counted as rows")
-    notes.extend(limit_notes(options, seen["limits"], seen["no_limit"]))
 
 
 def _clock(header: dict[str, str], options: Options, notes: list[str]) -> tuple[float, Zone | None]:
@@ -140,7 +139,6 @@ def _job(
     )
     if options.deadline == "timelimit":
         record.limit_s = limit or 0
-        seen["limits" if limit else "no_limit"] += 1
     return record
 
 
