@@ -219,7 +219,7 @@ def situations(draw: st.DrawFn) -> tuple[GpuState, Request]:
 
 
 @given(situations())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_against_enumeration(situation: tuple[GpuState, Request]) -> None:
     """Possible exactly when some partition holds all; then none leaves more room, else why is minimal."""
     state, request = situation

@@ -234,7 +234,7 @@ def cheapest(state: GpuState, wanted: Request, exact: bool) -> tuple[int, int] |
 
 
 @given(situations())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_room_is_made_at_the_least_cost(situation: tuple[GpuState, Request]) -> None:
     """Destroys, then creates, are those of a shortest path over states; the order is legal."""
     state, request = situation
@@ -249,7 +249,7 @@ def test_room_is_made_at_the_least_cost(situation: tuple[GpuState, Request]) -> 
 
 
 @given(situations())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_counts_are_reached_at_the_least_cost(situation: tuple[GpuState, Request]) -> None:
     """The same where exactly the wanted slices must be there in the end."""
     state, request = situation
@@ -263,7 +263,7 @@ def test_counts_are_reached_at_the_least_cost(situation: tuple[GpuState, Request
 
 
 @given(situations())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_moves_are_the_fewest(situation: tuple[GpuState, Request]) -> None:
     """The number of moved busy slices is the least over all final partitions that keep every job."""
     state, request = situation

@@ -135,6 +135,34 @@ def test_fleet_against_trying_everything(data: st.DataObject) -> None:
         assert all(place in answer.partitions[gpu] for gpu, place in slices)
 
 
+@pytest.mark.parametrize("objective", ["energy", "et"])
+@given(data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_energy_of_two_gpus_against_trying_everything(objective: str, data: st.DataObject) -> None:
+    """Energy and ET on two GPUs: the best of all splits, each half tried in full."""
+    jobs = data.draw(mixes(A100, 3))
+    assert POWER is not None
+    answer = recommend_fleet([A100, A100], jobs, objective, power={A100.key: POWER})
+    best = None
+    for split in product((0, 1), repeat=len(jobs)):
+        total: Fraction | None = Fraction(0)
+        for side in (0, 1):
+            mine = [job for job, where in zip(jobs, split, strict=True) if where == side]
+            if mine and total is not None:
+                # Energy weighs a / (a + 1) = 1/2, tardiness half its mean over all jobs.
+                values = []
+                for _, order in choices(A100, mine):
+                    energy = value_of(A100, mine, order, "energy")
+                    late = 2 * value_of(A100, mine, order, "et") - energy
+                    share = Fraction(len(mine), len(jobs))
+                    values.append(energy if objective == "energy" else (energy + late * share) / 2)
+                total = total + min(values) if values else None
+        if total is not None and (best is None or total < best):
+            best = total
+    assert answer.value == best
+    assert answer.possible == (best is not None)
+
+
 def test_fleet_of_two_models() -> None:
     """GPUs of different models each get partitions of their own, and names mean their own slices."""
     jobs = [MixJob(f"j{i}", {"1g.5gb": 100, "7g.40gb": 700, "4g.24gb": 500}) for i in range(2)]
@@ -171,8 +199,10 @@ def test_refused() -> None:
         recommend(A30, [MixJob("s", {"1g.6gb": 1})], "energy")
     with pytest.raises(InputError, match="at most 12"):
         recommend(A100, [small] * 13)
-    with pytest.raises(InputError, match="one GPU"):
-        recommend_fleet([A100, A100], [small], "energy")
+    with pytest.raises(InputError, match="at most 8 jobs"):
+        recommend_fleet([A100, A100], [small] * 9, "energy")
+    with pytest.raises(InputError, match="power curve"):
+        recommend_fleet([A30, A30], [MixJob("s", {"1g.6gb": 1})], "energy")
 
 
 MIX = """
@@ -249,8 +279,9 @@ def test_many_gpus_under_half_a_second() -> None:
     recommend_fleet([A100] * 2, mix[:4])
     times = []
     for _ in range(3):
-        start = time.perf_counter()
+        # Time of this process: what others take of the machine does not count.
+        start = time.process_time()
         answer = recommend_fleet([A100] * 40, mix)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
         assert answer.possible
     assert min(times) < 0.5

@@ -141,11 +141,15 @@ def _solve(
         raise InputError(f"{weight_a!r} is no number such as 1/2", where="--weight-a") from None
     if weight < 0:
         raise InputError("must not be negative", where="--weight-a")
+    power = {
+        model.key: curve
+        for model in models
+        if model.key in gpu_keys() and (curve := default_power(model.key)) is not None
+    }
     if len(models) > 1:
-        return recommend_fleet(models, mix, objective, runner_up=True)
-    model = models[0]
-    power = default_power(model.key) if model.key in gpu_keys() else None
-    return recommend(model, mix, objective, power=power, weight_a=weight)
+        return recommend_fleet(models, mix, objective, runner_up=True, power=power, weight_a=weight)
+    curve = power.get(models[0].key)
+    return recommend(models[0], mix, objective, power=curve, weight_a=weight)
 
 
 def _document(answer: Recommendation, mix: Sequence[MixJob], objective: str) -> dict[str, Any]:

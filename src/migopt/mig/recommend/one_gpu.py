@@ -113,6 +113,7 @@ def recommend(
     power: PowerCurve | None = None,
     weight_a: Fraction = Fraction(1),
     profiles: Iterable[str] | None = None,
+    mean_over: int | None = None,
 ) -> Recommendation:
     """Return the partition and assignment that are best when every job gets a slice of one GPU.
 
@@ -129,6 +130,8 @@ def recommend(
         The weight a of ET.
     profiles : iterable of str, optional
         Slices that may be used; default: those without extra engines.
+    mean_over : int, optional
+        For ET: over how many jobs tardiness is averaged; default: those given.
 
     Raises
     ------
@@ -140,7 +143,7 @@ def recommend(
     n = len(jobs)
     if objective not in ("speed", "slowdown"):
         check_objective(objective, jobs)
-        return _by_enumeration(tables, jobs, objective, power, weight_a)
+        return _by_enumeration(tables, jobs, objective, power, weight_a, mean_over or n)
     if not 0 < n <= MOST_JOBS:
         check_objective(objective, jobs)
         raise InputError(f"{n} jobs for one GPU; at most {MOST_JOBS}, or several GPUs")
@@ -199,6 +202,7 @@ def _by_enumeration(
     objective: str,
     power: PowerCurve | None,
     weight_a: Fraction,
+    mean_over: int,
 ) -> Recommendation:
     """Try every assignment: when jobs end decides how the power adds up."""
     model, n = tables.model, len(jobs)
@@ -223,7 +227,7 @@ def _by_enumeration(
     found: list[tuple[Fraction, int, tuple[str, ...]]] = []
     for node in range(tables.starts[n], tables.starts[n + 1]):
         options = [
-            (_value(model, jobs, names, times, objective, power, weight_a), names)
+            (_value(model, jobs, names, times, objective, power, weight_a, mean_over), names)
             for names in _arrangements(tables.nodes[node], times)
         ]
         if options:
@@ -269,6 +273,7 @@ def _value(
     objective: str,
     power: PowerCurve,
     weight_a: Fraction,
+    mean_over: int,
 ) -> Fraction:
     ends = sorted(
         (times[j][name], model.profile(name).compute_slices) for j, name in enumerate(names)
@@ -285,4 +290,4 @@ def _value(
         for j, (job, name) in enumerate(zip(jobs, names, strict=True))
         if job.due_ms is not None
     )
-    return (weight_a * watt_minutes + Fraction(late, len(jobs) * MS_PER_MINUTE)) / (weight_a + 1)
+    return (weight_a * watt_minutes + Fraction(late, mean_over * MS_PER_MINUTE)) / (weight_a + 1)
