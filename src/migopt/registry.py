@@ -10,6 +10,7 @@ import ast
 import importlib.metadata
 import importlib.util
 import time
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,8 +21,10 @@ from typing import Any
 from migopt.errors import (
     InfeasiblePartitionError,
     InputError,
+    MigoptError,
     MissingExtraError,
     NotApplicableError,
+    PolicyError,
     UnknownNameError,
     nearest_hint,
 )
@@ -242,6 +245,13 @@ class PolicySolver:
             )
         except NotApplicableError as error:
             return SolveResult(Outcome.NOT_APPLICABLE, StopReason.FINISHED, message=str(error))
+        except MigoptError:
+            raise
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(place.filename).name}, line {place.lineno}"
+            what = f"{type(error).__name__}: {error}"
+            raise PolicyError(f"{self.policy.text} failed: {what} ({where})") from error
         wall = time.perf_counter() - start
         return SolveResult(
             Outcome.FEASIBLE, StopReason.FINISHED, schedule, wall_s=wall, engine="migopt simulator"

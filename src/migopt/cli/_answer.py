@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from migopt.api import Answer
-from migopt.cli._common import EXIT_NEGATIVE, emit_json, number, percent
+from migopt.cli._common import EXIT_NEGATIVE, count, emit_json, number, percent
 from migopt.results import Outcome
 
 
@@ -35,11 +35,9 @@ def _print_text(answer: Answer, stored: str | None) -> None:
     catalogues = ", ".join(
         dict.fromkeys(catalogue.name for catalogue in instance.catalogues.values())
     )
+    size = f"{count(len(instance.jobs), 'job')}, {count(len(instance.gpus), 'GPU')}"
     rows = [
-        (
-            "instance",
-            f"{instance.name}: {len(instance.jobs)} jobs, {len(instance.gpus)} GPU, catalogue {catalogues}",
-        ),
+        ("instance", f"{instance.name}: {size}, catalogue {catalogues}"),
         ("solver", answer.solver),
         ("outcome", f"{answer.outcome} ({answer.result.stop}), {answer.wall_s:.2f} s"),
         ("cost", number(answer.upper, 6)),

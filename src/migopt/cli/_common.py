@@ -41,3 +41,8 @@ def number(value: float | None, digits: int = 4) -> str:
 def percent(value: float | None) -> str:
     """Format a share as per cent; a dash when there is none."""
     return "–" if value is None else f"{100 * value:.2f} %"
+
+
+def count(number_of: int, what: str) -> str:
+    """Return ``1 GPU`` or ``2 GPUs``."""
+    return f"{number_of} {what}" if number_of == 1 else f"{number_of} {what}s"

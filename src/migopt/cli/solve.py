@@ -51,7 +51,8 @@ def command(
 ) -> None:
     """Solve INSTANCE with a named solver, bound or policy.
 
-    The schedule is checked and scored by migopt itself. Exit code 0: there is a schedule or a
+    The schedule is checked and scored by migopt itself. Outcome "optimal" is proved in continuous
+    time; a schedule in whole milliseconds may cost more by the rounding. Exit code 0: there is a schedule or a
     bound; 1: neither, or a claim that does not hold; 2: unusable input.
     """
     from migopt import api

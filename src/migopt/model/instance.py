@@ -119,11 +119,13 @@ class Instance:
         """Return work per millisecond of ``job`` on a profile, 0 where it does not fit.
 
         It does not fit where no rate is listed, where the profile is known to have less memory
-        than the job needs, or (``off``) where the instance does not allow MIG off.
+        than the job needs, or (``off``) where the instance does not allow MIG off. With MIG off
+        the card counts as having the memory of its full profile.
         """
-        if profile == OFF_PROFILE:
-            return job.rate(gpu.key, profile) if self.mig_off else 0
-        memory = gpu.profile(profile).memory_bytes
+        off = profile == OFF_PROFILE
+        if off and not self.mig_off:
+            return 0
+        memory = (gpu.full_profile if off else gpu.profile(profile)).memory_bytes
         if memory is not None and job.memory_bytes > memory:
             return 0
         return job.rate(gpu.key, profile)

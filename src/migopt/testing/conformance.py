@@ -94,7 +94,7 @@ def _policy_of_file(path: str) -> str:
 
 def _check_rule(target: str, policy_text: str) -> Report:
     report = Report(target)
-    crashes, illegal, unstable, too_good, ran = [], [], [], [], 0
+    crashes, unfinished, illegal, unstable, too_good, ran = [], [], [], [], [], 0
     for instance in conformance_cases():
         try:
             first = solve(instance, PolicySolver(parse_policy(policy_text)))
@@ -105,21 +105,34 @@ def _check_rule(target: str, policy_text: str) -> Report:
         except Exception as error:
             crashes.append(f"{instance.name}: {type(error).__name__}: {error}")
             continue
+        if first.outcome is Outcome.INFEASIBLE_PARTITION:
+            unfinished += _left_undone(instance, policy_text, first)
         if first.outcome in (Outcome.NOT_APPLICABLE, Outcome.INFEASIBLE_PARTITION):
             continue
-        ran += 1
+        ran += bool(instance.jobs)
         illegal += [f"{instance.name}: {violation}" for violation in first.violations]
         if first.schedule != second.schedule:
             unstable.append(f"{instance.name}: two runs differ")
         too_good += _below_bound(instance, first)
     report.add("decides without error", crashes)
+    report.add("finishes every job that its slices can run", unfinished)
     report.add(
-        "applies to some instance", [] if ran else ["it applied to none of the kit's instances"]
+        "applies to some instance",
+        [] if ran else ["it finished a schedule on none of the kit's instances"],
     )
-    report.add("every schedule is legal", illegal)
-    report.add("two runs are equal", unstable)
-    report.add("costs no less than the lower bound", too_good)
+    if ran:
+        report.add("every schedule is legal", illegal)
+        report.add("two runs are equal", unstable)
+        report.add("costs no less than the lower bound", too_good)
     return report
+
+
+def _left_undone(instance: Instance, policy_text: str, answer: Answer) -> list[str]:
+    """A run that another dispatch rule finishes under the same partitions is this rule's fault."""
+    other = "edf_fs+" + policy_text.partition("+")[2]
+    if solve(instance, PolicySolver(parse_policy(other))).upper is None:
+        return []
+    return [f"{instance.name}: {answer.result.message}; {other} finishes"]
 
 
 def _check_entry(target: str, time_limit_s: float) -> Report:
@@ -147,7 +160,7 @@ def _check_entry(target: str, time_limit_s: float) -> Report:
             if not answer.result.message:
                 false_claims.append(f"{instance.name}: does not apply and gives no reason")
             continue
-        ran += 1
+        ran += bool(instance.jobs)
         false_claims += [f"{instance.name}: {text}" for text in [answer.claim_error] if text]
         false_claims += [f"{instance.name}: {text}" for text in _empty_claims(answer)]
         if entry.claims != "published":

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from factories import A30, A100, P_7, P_43, P_223, change, make_instance, make_job, seg
+from factories import (
+    A30,
+    A100,
+    GB,
+    P_7,
+    P_43,
+    P_223,
+    change,
+    make_instance,
+    make_job,
+    make_schedule,
+    seg,
+)
 from migopt.check import check
 from migopt.errors import (
     InfeasiblePartitionError,
@@ -240,3 +252,12 @@ def test_a_partition_number_outside_the_catalogue_is_an_error():
     """static:9 of a catalogue of five says so."""
     with pytest.raises(InputError, match="has partitions 1 to 5, not 9"):
         parse_policy("edf_fs+static:9").run(make_instance(make_job(0)))
+
+
+def test_with_mig_off_a_job_fits_only_into_the_memory_of_the_card():
+    """A job that needs more memory than the full profile has runs nowhere, MIG off included."""
+    instance = make_instance(make_job(3, memory_bytes=41 * GB), mig_off=True)
+    with pytest.raises(InfeasiblePartitionError, match="job 3 fits on no slice of off"):
+        parse_policy("edf_fs+no_mig").run(instance)
+    forced = make_schedule(seg(3, "off", 0, 4_000), initial=OFF_PARTITION)
+    assert any("does_not_fit" in str(v.rule) or "fit" in str(v) for v in check(instance, forced))
