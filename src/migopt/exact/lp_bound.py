@@ -89,7 +89,8 @@ class DayLp:
         """Generate columns until converged or out of time."""
         began = time.perf_counter()
         self._build()
-        best, centre, rounds = -np.inf, np.zeros(self.jobs), []
+        rounds: list[tuple[float, float, float]] = []
+        best, centre = -np.inf, np.zeros(self.jobs)
         kept, master = self.prices(centre), np.inf
         while True:
             self.highs.run()
@@ -225,9 +226,9 @@ class LpBound:
             return SolveResult(Outcome.NOT_APPLICABLE, StopReason.FINISHED, message=reason)
         start = time.perf_counter()
         if not instance.jobs:
-            lower = float_below(instance.constant_cost)
+            idle = float_below(instance.constant_cost)
             return SolveResult(
-                Outcome.BOUND_ONLY, StopReason.FINISHED, lower=lower, proof="closed_form"
+                Outcome.BOUND_ONLY, StopReason.FINISHED, lower=idle, proof="closed_form"
             )
         limit = DEFAULT_SECONDS if budget.time_limit_s is None else budget.time_limit_s
         found: list[tuple[Fraction, Multipliers, LpResult]] = []

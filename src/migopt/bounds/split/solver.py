@@ -14,7 +14,7 @@ from migopt.model import Instance
 from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
 
 #: Share of the budget for the ascent; the exact evaluation of the stored prices takes the rest.
-ASCENT_SHARE = 0.75
+ASCENT_SHARE = 0.7
 DEFAULT_SECONDS = 30.0
 
 

@@ -25,6 +25,8 @@ from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryP
 CHUNK = 5000
 #: Shares of the time: the whole day, single busy periods, event orders (the rest).
 WHOLE_SHARE, PERIOD_SHARE = 0.45, 0.25
+#: Time, as a share of the budget, worth another round; and most rounds.
+MORE_SHARE, MOST_ROUNDS = 0.1, 20
 #: Temperatures as fractions of the cost above idle.
 HOT, COLD = 1e-3, 3e-6
 #: Time a run takes when the budget sets no limit.
@@ -90,8 +92,16 @@ class DayPlan:
             (_begin(problem) for problem in _problems(instance)), key=lambda item: item.walk.cost
         )
         deadline = began + limit
-        _search(found, began, deadline, budget.seed)
+        _search(found, began, began + (WHOLE_SHARE + PERIOD_SHARE) * limit, budget.seed)
         _orders(found, deadline, budget.seed, tell)
+        # An order that allows no more exchange leaves time: back to the worst periods, and again.
+        number = 1
+        while (
+            left := deadline - time.perf_counter()
+        ) > MORE_SHARE * limit and number < MOST_ROUNDS:
+            _periods(found, time.perf_counter() + left / 2, budget.seed + 7919 * number)
+            _orders(found, deadline, budget.seed + number, tell)
+            number += 1
         schedule = found.schedule
         claimed = (np.inf if found.plan is None else found.plan.cost) + float(
             instance.constant_cost
@@ -135,16 +145,22 @@ def _begin(problem: OneGpu) -> _Found:
 def _search(found: _Found, began: float, deadline: float, seed: int) -> None:
     """Anneal over the whole day, then in busy periods, the more the worse they are."""
     walk, jobs = found.walk, found.problem.jobs
-    span = deadline - began
     number = 0
-    ends = (began + WHOLE_SHARE * span, began + (WHOLE_SHARE + PERIOD_SHARE) * span)
+    until = began + (deadline - began) * WHOLE_SHARE / (WHOLE_SHARE + PERIOD_SHARE)
     start = time.perf_counter()
-    while (now := time.perf_counter()) < ends[0]:
-        done = (now - start) / max(ends[0] - start, 1e-9)
+    while (now := time.perf_counter()) < until:
+        done = (now - start) / max(until - start, 1e-9)
         _chunk(walk, 0, jobs, HOT * (COLD / HOT) ** done, CHUNK, seed, number)
         number += 1
+    _periods(found, deadline, seed)
+
+
+def _periods(found: _Found, deadline: float, seed: int) -> None:
+    """Anneal single busy periods, drawn by how much their cost is above each job's least energy."""
+    walk = found.walk
+    number = 500_000
     draw = np.random.default_rng(seed)
-    while time.perf_counter() < ends[1]:
+    while time.perf_counter() < deadline:
         spans = _ranges(walk, found.problem)
         excess = np.array([max(cost, 0.0) for _, _, cost in spans])
         if excess.sum() <= 0:
@@ -181,7 +197,7 @@ def _chunk(
 def _ranges(walk: Walk, problem: OneGpu) -> list[tuple[int, int, float]]:
     """Return busy periods as ranges of arrivals, with their cost above each job's least energy."""
     total = walk.day.release.size
-    starts = [n for n in range(total) if walk.course.count[n] == 0]
+    starts = [n for n in range(total) if walk.course.present[n] == 0]
     single = np.full(problem.groups, np.inf)
     for b, counts in enumerate(problem.counts):
         if counts.sum() == 1:
@@ -214,8 +230,9 @@ def _orders(found: _Found, deadline: float, seed: int, tell: Callable[[float], N
     found.plan = plan
     tell(float(plan.cost) + problem.constant)
     plan = improve(solver, plan, deadline, seed)
-    found.plan = plan
-    _decode(found, tell)
+    if found.schedule is None or plan.cost < found.plan.cost:
+        found.plan = plan
+        _decode(found, tell)
 
 
 def _decode(found: _Found, tell: Callable[[float], None]) -> None:

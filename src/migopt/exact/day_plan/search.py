@@ -65,7 +65,7 @@ class Rule(NamedTuple):
 class Course(NamedTuple):
     """Snapshots just before each arrival (one more row for the end), and cost up to there."""
 
-    count: Ints
+    present: Ints
     jobs: Ints
     rest: Floats
     type_: Ints
@@ -149,7 +149,7 @@ def run(
     jobs, rest, prices, choice, value, groups, every = scratch
     total = day.release.size
     tables, inside = day.tables, day.tables.inside
-    m = old.count[begin]
+    m = old.present[begin]
     for q in range(m):
         jobs[q], rest[q] = old.jobs[begin, q], old.rest[begin, q]
     c, ready, empty = old.type_[begin], old.ready[begin], old.empty[begin]
@@ -159,9 +159,9 @@ def run(
     known = c
     while True:
         while n < total and day.release[n] <= t + 1e-12:
-            new.count[n], new.type_[n], new.ready[n] = m, c, ready
+            new.present[n], new.type_[n], new.ready[n] = m, c, ready
             new.empty[n], new.cost[n] = empty, cost
-            same = n > begin and n > changed_until and m == old.count[n]
+            same = n > begin and n > changed_until and m == old.present[n]
             if same:
                 both_free = m == 0 and t - max(empty, old.empty[n]) >= day.tau
                 both_free = both_free and max(ready, old.ready[n]) <= t
@@ -314,8 +314,8 @@ def run(
 def _adopt(begin: int, end: int, new: Any, old: Any, base: float, shift: float) -> None:
     """Take over new snapshots begin + 1 .. end - 1, and add ``shift`` to the costs from end on."""
     for n in range(begin + 1, end):
-        m = new.count[n]
-        old.count[n], old.type_[n] = m, new.type_[n]
+        m = new.present[n]
+        old.present[n], old.type_[n] = m, new.type_[n]
         old.ready[n], old.empty[n] = new.ready[n], new.empty[n]
         old.cost[n] = base + new.cost[n]
         for q in range(m):
@@ -331,7 +331,7 @@ def whole(
     """Simulate the whole day into ``course``; return its cost and the events written to ``log``."""
     total = day.release.size
     for n in range(1, total + 1):
-        course.count[n] = -1
+        course.present[n] = -1
     _, cost, events = run(day, rule, 0, course, course, total, changed, scratch, log)
     course.cost[total] = cost
     return cost, events

@@ -79,7 +79,13 @@ def start_walk(problem: OneGpu) -> Walk:
     worst = 50.0 * float((day.late_cost * quick).max() + full * quick.max())
     walk = Walk(
         day,
-        Rule(*(np.zeros(jobs) for _ in range(4)), np.full(jobs, -1, np.int64)),
+        Rule(
+            np.zeros(jobs),
+            np.zeros(jobs),
+            np.zeros(jobs),
+            np.zeros(jobs),
+            np.full(jobs, -1, np.int64),
+        ),
         new_course(jobs),
         new_course(jobs),
         new_scratch(day),
