@@ -18,7 +18,7 @@ objective wants them long, and
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from ortools.sat.python import cp_model
 
@@ -89,6 +89,71 @@ def add_equal_jobs(model: cp_model.CpModel, case: Case, variables: Variables) ->
 
 def _kind(job: Job, durations: tuple[int | None, ...]) -> tuple[object, ...]:
     return job.release_ms, job.due_ms, job.weight, durations
+
+
+def add_windows(
+    model: cp_model.CpModel, case: Case, variables: Variables, latest: list[int]
+) -> None:
+    """Area cuts per interval between releases, due dates and latest ends: jobs run inside their windows.
+
+    They hold of the true times, and cost many variables; they help where windows are narrow.
+    """
+    points = {*case.release, *latest, *(due for due in case.due if due < max(latest))}
+    grid = sorted(point for point in points if point >= case.first)
+    total: dict[tuple[int, ...], list[cp_model.IntVar]] = {c: [] for c in variables.vector_time}
+    served: dict[tuple[int, int], list[cp_model.IntVar]] = {
+        (j, k): [] for j, use in enumerate(variables.use) for k in use
+    }
+    for begin, end in pairwise(grid):
+        inside = [j for j in range(case.count) if case.release[j] <= begin and latest[j] >= end]
+        if not inside:
+            continue
+        length, tag = end - begin, f"{begin}"
+        times = {c: model.new_int_var(0, length, f"vector{c},{tag}") for c in total}
+        model.add(sum(times.values()) <= length)
+        runs = {
+            j: {
+                k: model.new_int_var(0, min(length, dict(case.modes(j))[k]), f"in{j},{k},{tag}")
+                for k in variables.use[j]
+            }
+            for j in inside
+        }
+        for counts, time in times.items():
+            total[counts].append(time)
+        for j, parts in runs.items():
+            _inside(model, variables, j, parts, begin, end)
+            for k, part in parts.items():
+                served[j, k].append(part)
+            for level in variables.level_time:
+                large = [part for k, part in parts.items() if case.compute[k] >= level]
+                reached = [time for c, time in times.items() if case.levels[c] >= level]
+                if large:
+                    model.add(sum(large) <= sum(reached))
+        for k in range(len(case.slices)):
+            busy = sum(counts[k] * time for counts, time in times.items() if counts[k])
+            model.add(sum(parts[k] for parts in runs.values() if k in parts) == busy)
+    for counts, times_of in total.items():
+        model.add(variables.vector_time[counts] == sum(times_of))
+    for (j, k), parts_of in served.items():
+        model.add(sum(parts_of) == dict(case.modes(j))[k] * variables.use[j][k])
+
+
+def _inside(
+    model: cp_model.CpModel,
+    variables: Variables,
+    job: int,
+    parts: dict[int, cp_model.IntVar],
+    begin: int,
+    end: int,
+) -> None:
+    """A job runs in an interval for no longer than it overlaps it, and only on its own group."""
+    whole = sum(parts.values())
+    for k, part in parts.items():
+        model.add(part <= (end - begin) * variables.use[job][k])
+    for room in (end - variables.start[job], variables.end[job] - begin):
+        meets = model.new_bool_var(f"meets{job},{begin}")
+        model.add(whole <= room).only_enforce_if(meets)
+        model.add(whole == 0).only_enforce_if(meets.negated())
 
 
 def add_order(model: cp_model.CpModel, case: Case, variables: Variables) -> None:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from ortools.sat.python import cp_model
 
 from migopt.exact.cpsat.case import Case, Row, Rows
-from migopt.exact.cpsat.constraints import add_constraints
+from migopt.exact.cpsat.constraints import add_constraints, add_windows
 from migopt.exact.cpsat.objective import EXACT_BELOW
 from migopt.exact.cpsat.variables import Variables, add_hint, add_variables
 
@@ -27,6 +27,8 @@ class Status(StrEnum):
 class CaseModel:
     """A model of the schedules of one case that cost at most ``cutoff``, relaxed or with exact levels.
 
+    ``windows`` adds the area cuts per interval.
+
     The engine's floats carry whole numbers below 2^53 only. Where the objective could be larger, its
     coefficients are divided by 2^shift and rounded down: what is proved of the rounded objective then holds
     of the true one, times 2^shift.
@@ -36,6 +38,7 @@ class CaseModel:
     cutoff: int
     hint: Rows
     exact_levels: bool
+    windows: bool = False
     shift: int = field(init=False, default=0)
     model: cp_model.CpModel = field(init=False)
     variables: Variables | None = field(init=False, default=None)
@@ -52,6 +55,8 @@ class CaseModel:
             return
         self.variables = add_variables(self.model, case, latest, self.exact_levels)
         add_constraints(self.model, case, self.variables)
+        if self.windows and self.variables.level_time:
+            add_windows(self.model, case, self.variables, latest)
         self._add_objective(latest)
         add_hint(self.model, case, self.variables, self.hint)
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from migopt.bounds.base import float_below
 from migopt.exact.cpsat.case import Case, Rows
+from migopt.exact.cpsat.decode import from_schedule
 from migopt.exact.cpsat.start import first_rows
 from migopt.model import Instance, Schedule
 from migopt.results import TrajectoryPoint
@@ -47,6 +48,10 @@ class Progress:
         self._on_event = on_event
         self._lock = threading.Lock()
         self._costs = [case.cost(rows) for case, rows in zip(cases, self.rows, strict=True)]
+        for c, case in enumerate(cases):
+            given = None if hint is None else from_schedule(case, hint)
+            if given is not None:
+                self._keep(c, given)
         self._note()
 
     @property
@@ -79,10 +84,8 @@ class Progress:
 
     def schedule_found(self, c: int, rows: Rows) -> None:
         """Take a schedule of case ``c``."""
-        cost = self.cases[c].cost(rows)
         with self._lock:
-            if cost < self._costs[c]:
-                self._costs[c], self.rows[c] = cost, rows
+            if self._keep(c, rows):
                 self._note()
 
     def bound_found(self, c: int, lower: int) -> None:
@@ -92,9 +95,20 @@ class Progress:
                 self.lower[c] = lower
                 self._note()
 
+    def by_cost(self) -> list[int]:
+        """Return all cases, the one with the cheapest schedule first."""
+        return sorted(range(len(self.cases)), key=lambda c: (self._costs[c], c))
+
     def cost(self, objective: int) -> Fraction:
         """Return an objective as a cost of the instance."""
         return self.cases[0].scale.cost(self.instance, objective)
+
+    def _keep(self, c: int, rows: Rows) -> bool:
+        cost = self.cases[c].cost(rows)
+        if cost >= self._costs[c]:
+            return False
+        self._costs[c], self.rows[c] = cost, rows
+        return True
 
     def _note(self) -> None:
         upper, lower = float(self.cost(self.best)), float_below(self.cost(self.bound))

@@ -89,7 +89,8 @@ def add_variables(
     if per_level and exact_levels:
         for i, j in combinations(range(case.count), 2):
             literal = model.new_bool_var(f"before{i},{j}")
-            found.before[i, j], found.before[j, i] = literal, literal.negated()
+            found.before[i, j] = literal
+            found.before[j, i] = literal.negated()  # type: ignore[assignment]
         found.last_end = model.new_int_var(case.first, max(latest), "last_end")
     return found
 
