@@ -267,10 +267,15 @@ class VectorStepper:
         known = {id(instance): build_arrays(instance) for instance in instances}
         for arrays in known.values():
             _refuse_energy_overflow(arrays.instance)
-        data = [known[id(instance)].data for instance in instances]
-        self._where = _places(data, [int(D[at.S_SIZE]) + len(self._program) for D in data])
-        self._data = np.concatenate(data)
-        self._state = np.zeros(int(self._where[-1, 3]), np.int64)
+        # Runs of one instance share its data.
+        ends = np.cumsum([len(arrays.data) for arrays in known.values()]).tolist()
+        last = dict(zip(known, ends, strict=True))
+        data = [(last[id(i)] - len(known[id(i)].data), last[id(i)]) for i in instances]
+        sizes = [int(known[id(i)].data[at.S_SIZE]) + len(self._program) for i in instances]
+        stops = np.cumsum(sizes)
+        self._where = np.column_stack([data, stops - sizes, stops]).astype(np.int64)
+        self._data = np.concatenate([arrays.data for arrays in known.values()])
+        self._state = np.zeros(int(stops[-1]), np.int64)
         self._causes = int(causes)
         self._see = np.array([see_running, jobs_seen], np.int64)
         self._seeds = np.full(len(instances), seed_word(seed), np.int64)
@@ -335,13 +340,6 @@ class VectorStepper:
     def restore(self, snapshot: tuple[Ints, Ints]) -> None:
         """Go back to a snapshot."""
         self._state[:], self.seen[:] = snapshot
-
-
-def _places(data: list[Ints], sizes: list[int]) -> Ints:
-    """Return per run where its data and its state begin and end."""
-    ends = np.cumsum([[len(D), size] for D, size in zip(data, sizes, strict=True)], axis=0)
-    starts = ends - [[len(D), size] for D, size in zip(data, sizes, strict=True)]
-    return np.column_stack([starts[:, 0], ends[:, 0], starts[:, 1], ends[:, 1]]).astype(np.int64)
 
 
 def _refuse_energy_overflow(instance: Instance) -> None:
