@@ -104,6 +104,12 @@ def _completion(layout: Layout, rows: Rows) -> None:
     jobs = np.array([option.job for option in layout.options])
     for j in range(p.jobs):
         rows.add(1, 1, [(layout.lam[jobs == j], 1.0)])
+    by_option = dict(layout.done)
+    for o, column in layout.done:
+        parts = [(np.array([column]), 1.0), (layout.lam[o : o + 1], -1.0)]
+        if o - 1 in by_option and layout.options[o - 1].job == layout.options[o].job:
+            parts.append((np.array([by_option[o - 1]]), -1.0))
+        rows.add(0, 0, parts)
     for o, option in enumerate(layout.options):
         speed = p.speed[option.job, layout.fits[option.job]]
         block = layout.u[o]
@@ -178,6 +184,14 @@ def _in_force(layout: Layout, rows: Rows) -> None:
     classes = len(layout.vectors)
     for i in range(layout.intervals):
         rows.add(1, 1, [(layout.f[i], 1.0)])
+        for c in range(classes - 1):
+            sums: list[tuple[np.ndarray, float | Floats]] = [
+                (layout.upto[i, c : c + 1], 1.0),
+                (layout.f[i, c : c + 1], -1.0),
+            ]
+            if c:
+                sums.append((layout.upto[i, c - 1 : c], -1.0))
+            rows.add(0, 0, sums)
     for r in range(len(layout.roomy)):
         a, d = layout.a[r], layout.d[r]
         rows.add(0, 0, [(a, 1.0), (d, -1.0)])

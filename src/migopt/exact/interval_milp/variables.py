@@ -2,13 +2,15 @@
 
 Per option o (a job and the interval in which it completes, or "on time"):
 
-* ``lam[o]`` in {0, 1}: the job completes that way;
+* ``lam[o]``: 1 if the job completes that way, and ``done[o]``, binary: that way or earlier. Only ``done`` is
+  declared integer, since to branch on "by then or later" splits what is left evenly;
 * ``u[o, i, k]``: minutes of it on profile group k in interval i;
 * ``share[o]``: work (a fraction) that option o has from the intervals before its bundle, where the
   minutes ``bundle.u[i, k]`` are one column for all options of the bundle.
 
 Per interval i: ``y[c, b, i]``, minutes of busy vector b while partition class c is in force. With
-partition changes also, per class and interval, ``f`` (first in force, binary), ``a`` and ``d`` (arrivals
+partition changes also, per class and interval, ``f`` (first in force; ``upto``, its sums over classes, are
+binary), ``a`` and ``d`` (arrivals
 at and departures from c by changes wholly inside, a integer), per boundary ``q`` (the partition
 arrived at by a change across it). A change across grid points is counted at the last of them; per (interval
 in which it ends, interval in which it begins) ``across`` is binary, ``tail`` and ``head`` are the minutes it
@@ -60,7 +62,11 @@ class Layout:
         self.intervals = len(self.points) - 1
         self.length = np.diff(self.points)
         self.lam = self._take(len(self.options))
-        self.integer.append(self.lam)
+        self.done: list[tuple[int, int]] = []  # (option, column of "completed that way or earlier")
+        for n, o in enumerate(self.options[:-1]):
+            if self.options[n + 1].job == o.job:
+                self.done.append((n, int(self._take(1)[0])))
+        self.integer.append(np.array([column for _, column in self.done], dtype=np.int64))
         self.u: list[Ints] = []
         self.fits = [np.flatnonzero(p.speed[j] > 0) for j in range(p.jobs)]
         self.bundles: list[Bundle] = []
@@ -117,7 +123,9 @@ class Layout:
         self.a = self._take(classes * len(self.roomy)).reshape(len(self.roomy), classes)
         self.d = self._take(classes * len(self.roomy)).reshape(len(self.roomy), classes)
         self.q = self._take(classes * max(n - 1, 0)).reshape(max(n - 1, 0), classes)
-        self.integer += [self.f.ravel(), self.a.ravel()]
+        #: Cumulative over classes: one of the first c + 1 is in force as the interval begins.
+        self.upto = self._take((classes - 1) * n).reshape(n, classes - 1)
+        self.integer += [self.upto.ravel(), self.a.ravel()]
         #: Changes across grid points: (interval in which it ends, interval in which it begins).
         self.spans: list[tuple[int, int]] = []
         for end in range(1, n):
