@@ -239,7 +239,10 @@ def _misfit(instance: Instance, job: Job, index: int) -> InputError:
     names = ", ".join(f"{cat.name} of {key}" for key, cat in instance.catalogues.items())
     small = instance.options(_without_memory(job))
     if small:
-        sizes = [model.profile(name).memory_bytes or 0 for model, name, _ in small]
+        sizes = [
+            (model.full_profile if name == OFF_PROFILE else model.profile(name)).memory_bytes or 0
+            for model, name, _ in small
+        ]
         message = (
             f"job {job.id} fits nowhere in catalogue {names}: "
             f"it needs {job.memory_bytes} bytes, its largest slice has {max(sizes)}"
