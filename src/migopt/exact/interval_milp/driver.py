@@ -331,7 +331,9 @@ class _Run:
         missing = (upper if upper is not None else np.inf) - side.lower
         new = [t for t in split_points(layout, x, 0.02) if self._is_new(points, t)]
         new += [t for t in self._late_points(side) if self._is_new(points, t)]
-        if (new and gain > 0.1 * missing and layout.columns < MANY_COLUMNS) or side.rounds == 1:
+        if side.rounds == 1 or (
+            new and gain > 0.1 * missing and layout.columns < MANY_COLUMNS and not side.free_done
+        ):
             side.extra += new
             return True
         return self._integer(side, model, separator, new)
@@ -410,6 +412,14 @@ class _Run:
         factors = (0.3, 1.0, 3.0, 20.0) if side.mode == "change" else (1e9,)
         return list(dict.fromkeys(follow(side.problem, plan, f * toll) for f in factors))
 
+    def _free_enough(self, side: _Side) -> bool:
+        """Return whether what is left of the gap is mostly the time that changes take."""
+        best, upper = side.free.best if side.free is not None else None, self.upper
+        if best is None:
+            return False
+        rest = 0.2 * max(0.0, upper - best.cost) if upper is not None else 0.0
+        return side.lower >= best.cost - max(1e-4 * best.cost, rest)
+
     def _free_first(self, side: _Side) -> bool:
         """Return whether the problem with free changes is to be solved before that with tau.
 
@@ -419,10 +429,9 @@ class _Run:
             return False
         best = self._free(side).best
         share = self.start + 0.3 * (self.deadline - self.start)
-        if time.perf_counter() > share or (
-            best is not None and side.lower >= best.cost * (1 - 1e-4)
-        ):
+        if time.perf_counter() > share or self._free_enough(side):
             side.free_done = True
+            side.extra = []  # the larger model starts from the events of the best plans
             if best is not None:
                 for order in self._followers(side, best):
                     self._try(side, order, 0.5)
@@ -462,7 +471,7 @@ class _Run:
             best = goal()
             if self._side_closed(side) or self._over():
                 return True
-            if free and side.lower >= best * (1 - 1e-4):
+            if free and self._free_enough(side):
                 return True
             return np.isfinite(primal) and primal - lower < 0.2 * (best - primal)
 
