@@ -110,3 +110,20 @@ cross: $(VENV)/.test-ready ## exact solvers against all orders of events, 300 ca
 .PHONY: small-gaps
 small-gaps: $(VENV)/.test-ready ## the interval MILP on instances/small: gaps and times, the whole tail
 	@$(BIN)/python benchmarks/small_gaps.py --processes $(JOBS)
+
+.PHONY: speed
+speed: $(VENV)/.test-ready ## speed of the simulator, one JSON line per figure
+	@$(BIN)/python benchmarks/speed/run.py
+
+.PHONY: cross-sim
+cross-sim: $(VENV)/.test-ready ## compiled against readable simulator, 20,000 random cases
+	@$(RUN) pytest -m slow tests/cross/test_engines_agree.py tests/unit/test_compiled.py
+
+.PHONY: day-gaps
+day-gaps: $(VENV)/.test-ready ## certified gaps of whole days at 1 minute, ten seeds each, and the SMART-MIG day
+	@$(BIN)/python benchmarks/day_gaps.py --limit 60 --out benchmarks/results/day_gaps_1min.json
+	@$(BIN)/python benchmarks/day_gaps.py --limit 240 --seeds 1 --scenarios smartmig --out benchmarks/results/day_gaps_smartmig.json
+
+.PHONY: split-study
+split-study: $(VENV)/.test-ready ## the splitting bound on 1,000 small cases: never above a schedule
+	@$(BIN)/python benchmarks/split_study.py --processes $(JOBS) --out benchmarks/results/split_study.json
