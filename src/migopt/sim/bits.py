@@ -8,7 +8,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from migopt.compiled import Ints, compiled
+from migopt.compiled import Ints, lean
 from migopt.sim.layout import *
 
 
@@ -23,7 +23,7 @@ def lowest_bit(typingctx: Any, value: Any) -> Any:
     return signature, codegen
 
 
-@compiled
+@lean
 def is_free(D: Ints, S: Ints, slot: int) -> bool:
     """Return whether a slot is in its type's set."""
     t = D[D_TYPE] + D[D[D_SLOT] + slot * SLOT_D + L_TYPE] * TYPE_D
@@ -31,7 +31,7 @@ def is_free(D: Ints, S: Ints, slot: int) -> bool:
     return (S[D[S_WORD] + D[t + T_WORD] + (local >> 6)] >> (local & 63)) & 1 != 0
 
 
-@compiled
+@lean
 def set_free(D: Ints, S: Ints, slot: int) -> None:
     """Put a slot into its type's set."""
     kind = D[D[D_SLOT] + slot * SLOT_D + L_TYPE]
@@ -44,7 +44,7 @@ def set_free(D: Ints, S: Ints, slot: int) -> None:
     S[FREE_TYPES] |= 1 << kind
 
 
-@compiled
+@lean
 def clear_free(D: Ints, S: Ints, slot: int) -> None:
     """Take a slot out of its type's set."""
     kind = D[D[D_SLOT] + slot * SLOT_D + L_TYPE]
@@ -61,7 +61,7 @@ def clear_free(D: Ints, S: Ints, slot: int) -> None:
         S[FREE_TYPES] &= ~(1 << kind)
 
 
-@compiled
+@lean
 def first_free(D: Ints, S: Ints, kind: int) -> int:
     """Return the first free slot of a type that has one."""
     t = D[D_TYPE] + kind * TYPE_D
@@ -72,7 +72,7 @@ def first_free(D: Ints, S: Ints, kind: int) -> int:
     return D[t + T_FIRST] + word * 64 + lowest_bit(S[D[S_WORD] + D[t + T_WORD] + word])
 
 
-@compiled
+@lean
 def next_free(D: Ints, S: Ints, kind: int, slot: int) -> int:
     """Return the first free slot of a type after ``slot`` (or from its first, for -1); -1 if none."""
     t = D[D_TYPE] + kind * TYPE_D

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from migopt.compiled import Ints
 from migopt.errors import InfeasiblePartitionError, PolicyError
 from migopt.metrics import Metrics
 from migopt.metrics.gpu_time import power_mw
 from migopt.model import FrozenMap, Instance, Reconfiguration, Schedule, Segment
 from migopt.sim import kernel
 from migopt.sim import layout as at
-from migopt.sim.arrays import Arrays, Ints
+from migopt.sim.arrays import Arrays
 from migopt.sim.rules import CompiledRule, PartitionPlan
 
 

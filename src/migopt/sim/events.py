@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from migopt.compiled import Ints, compiled
+from migopt.compiled import Ints, lean
 from migopt.sim.layout import *
 from migopt.sim.moves import add_slot, enqueue, remove_slot, set_free, vacate
 
 
-@compiled
+@lean
 def advance(D: Ints, S: Ints) -> int:
     """Go to the next event instant; return DECIDE if decisions are due there, else how the run ended."""
     if S[UNFINISHED] == 0:
@@ -31,7 +31,7 @@ def advance(D: Ints, S: Ints) -> int:
     return _watch_for_standstill(D, S)
 
 
-@compiled
+@lean
 def _next_instant(D: Ints, S: Ints) -> int:
     now = min(S[PARTITION_WAKE], S[DISPATCH_WAKE])
     if S[ENDS] > 0:
@@ -45,7 +45,7 @@ def _next_instant(D: Ints, S: Ints) -> int:
     return now
 
 
-@compiled
+@lean
 def _complete(D: Ints, S: Ints) -> None:
     now = S[NOW]
     while S[ENDS] > 0 and S[D[S_ENDS]] == now:
@@ -63,7 +63,7 @@ def _complete(D: Ints, S: Ints) -> None:
         S[CAUSE] |= COMPLETION
 
 
-@compiled
+@lean
 def _end_repartitions(D: Ints, S: Ints) -> None:
     while S[QUEUE_SIZE] > 0:
         gpu = S[D[S_QUEUE] + S[QUEUE_HEAD]]
@@ -81,7 +81,7 @@ def _end_repartitions(D: Ints, S: Ints) -> None:
         S[CAUSE] |= REPARTITION_END
 
 
-@compiled
+@lean
 def _arrive(D: Ints, S: Ints) -> None:
     while S[NEXT_ARRIVAL] < S[ARRIVALS_END]:
         job = D[D[D_ARRIVAL] + S[NEXT_ARRIVAL]]
@@ -92,7 +92,7 @@ def _arrive(D: Ints, S: Ints) -> None:
         S[CAUSE] |= ARRIVAL
 
 
-@compiled
+@lean
 def _some_job_works(D: Ints, S: Ints) -> bool:
     """Return whether some running job has done work in its present run."""
     for i in range(S[ENDS]):
@@ -102,7 +102,7 @@ def _some_job_works(D: Ints, S: Ints) -> bool:
     return False
 
 
-@compiled
+@lean
 def _watch_for_standstill(D: Ints, S: Ints) -> int:
     happened = S[CAUSE] & (COMPLETION | ARRIVAL) != 0
     if happened or S[NEXT_ARRIVAL] < S[ARRIVALS_END] or _some_job_works(D, S):
@@ -119,7 +119,7 @@ def _watch_for_standstill(D: Ints, S: Ints) -> int:
 # --- partitions ------------------------------------------------------------------------------
 
 
-@compiled
+@lean
 def first_partition(D: Ints, S: Ints, gpu: int, part: int) -> None:
     """Put a GPU's first partition in force; it is free."""
     S[D[S_GPU] + gpu * GPU_S + PARTITION] = part
@@ -128,7 +128,7 @@ def first_partition(D: Ints, S: Ints, gpu: int, part: int) -> None:
         add_slot(D, S, D[D[D_PLACE] + gpu * D[PLACES] + D[D[D_ITEM] + item]])
 
 
-@compiled
+@lean
 def _stands_still(D: Ints, S: Ints, slot: int, new: int) -> bool:
     """Return whether a slice of the present partition stands still during a change to ``new``."""
     if D[SCOPE] == SCOPE_GPU:
@@ -141,7 +141,7 @@ def _stands_still(D: Ints, S: Ints, slot: int, new: int) -> bool:
     return True
 
 
-@compiled
+@lean
 def may_repartition(D: Ints, S: Ints, gpu: int, new: int) -> bool:
     """Return whether a GPU may start to change to another partition now."""
     at = D[S_GPU] + gpu * GPU_S
@@ -164,7 +164,7 @@ def may_repartition(D: Ints, S: Ints, gpu: int, new: int) -> bool:
     return True
 
 
-@compiled
+@lean
 def repartition(D: Ints, S: Ints, gpu: int, new: int) -> None:
     """Start to change a GPU's partition; the caller has asked ``may_repartition``."""
     at = D[S_GPU] + gpu * GPU_S
@@ -193,7 +193,7 @@ def repartition(D: Ints, S: Ints, gpu: int, new: int) -> None:
 # --- the timetable ---------------------------------------------------------------------------
 
 
-@compiled
+@lean
 def timetable_now(S: Ints, now: int) -> tuple[int, int]:
     """Return the partition number in force at a time, and when the next entry begins."""
     time_of_day = now % MS_PER_DAY
@@ -210,7 +210,7 @@ def timetable_now(S: Ints, now: int) -> tuple[int, int]:
     return number, wake
 
 
-@compiled
+@lean
 def _forget_wakes(D: Ints, S: Ints) -> None:
     """At an entry of the timetable every GPU must be asked again."""
     for gpu in range(D[GPUS]):
@@ -218,7 +218,7 @@ def _forget_wakes(D: Ints, S: Ints) -> None:
     S[PENDING] = D[GPUS]
 
 
-@compiled
+@lean
 def follow_timetable(D: Ints, S: Ints) -> None:
     """Ask every GPU that has still to follow the present entry.
 

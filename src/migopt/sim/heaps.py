@@ -6,10 +6,10 @@ where an item's place in the heap is kept.
 
 from __future__ import annotations
 
-from migopt.compiled import Ints, compiled
+from migopt.compiled import Ints, lean
 
 
-@compiled
+@lean
 def push(
     S: Ints, base: int, size_at: int, positions: int, stride: int, key: int, item: int
 ) -> None:
@@ -19,7 +19,7 @@ def push(
     _up(S, base, positions, stride, place, key, item)
 
 
-@compiled
+@lean
 def remove(S: Ints, base: int, size_at: int, positions: int, stride: int, place: int) -> None:
     """Remove the entry at ``place`` (0 is the least)."""
     size = S[size_at] - 1
@@ -36,7 +36,7 @@ def remove(S: Ints, base: int, size_at: int, positions: int, stride: int, place:
     _down(S, base, size, positions, stride, place, key, item)
 
 
-@compiled
+@lean
 def _up(S: Ints, base: int, positions: int, stride: int, place: int, key: int, item: int) -> None:
     while place > 0:
         above = (place - 1) >> 1
@@ -52,7 +52,7 @@ def _up(S: Ints, base: int, positions: int, stride: int, place: int, key: int, i
     S[positions + item * stride] = place
 
 
-@compiled
+@lean
 def _down(
     S: Ints, base: int, size: int, positions: int, stride: int, place: int, key: int, item: int
 ) -> None:

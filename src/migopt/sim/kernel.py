@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from migopt.compiled import Ints, compiled
+from migopt.compiled import Ints, lean
 from migopt.sim.events import (
     advance,
     first_partition,
@@ -33,7 +33,7 @@ SUM_PREEMPTIONS, SUM_REPARTITIONS, SUM_STATUS = 7, 8, 9
 SUMMARY = 10
 
 
-@compiled
+@lean
 def reset(D: Ints, S: Ints, rule: Ints, seed: int, log_capacity: int) -> None:
     """Bring a state to the time before the first partitions.
 
@@ -68,7 +68,7 @@ def reset(D: Ints, S: Ints, rule: Ints, seed: int, log_capacity: int) -> None:
         S[D[S_GPU] + gpu * GPU_S + CHANGED] = -1
 
 
-@compiled
+@lean
 def start(D: Ints, S: Ints, parts: Ints) -> None:
     """Put the first partitions in force, one per GPU."""
     for gpu in range(D[GPUS]):
@@ -77,7 +77,7 @@ def start(D: Ints, S: Ints, parts: Ints) -> None:
         S[PARTITION_WAKE] = _first_wake(S)
 
 
-@compiled
+@lean
 def _first_wake(S: Ints) -> int:
     for entry in range(S[ENTRIES]):
         if S[S[TABLE] + 2 * entry] > 0:
@@ -85,7 +85,7 @@ def _first_wake(S: Ints) -> int:
     return MS_PER_DAY + S[S[TABLE]]
 
 
-@compiled
+@lean
 def play(D: Ints, S: Ints) -> int:
     """Play a run until it ends, is stuck, or its log needs to be emptied."""
     room = 3 * D[SLOTS] + D[GPUS] + 1
@@ -101,7 +101,7 @@ def play(D: Ints, S: Ints) -> int:
         dispatch(D, S)
 
 
-@compiled
+@lean
 def summarise(D: Ints, S: Ints, status: int, out: Ints) -> None:
     """Write the figures of a run, as far as it has come."""
     out[:] = 0
@@ -130,7 +130,7 @@ def summarise(D: Ints, S: Ints, status: int, out: Ints) -> None:
             out[at + 1 + level] = S[D[S_LEVEL] + gpu * D[LEVELS] + level]
 
 
-@compiled
+@lean
 def play_grid(D: Ints, S: Ints, rules: Ints, parts: Ints, seed: int, out: Ints) -> None:
     """Play every rule (rows of ``rules``) on every choice of fixed first partitions (rows of ``parts``)."""
     for r in range(len(rules)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from migopt.compiled import Ints, compiled
+from migopt.compiled import Ints, lean
 from migopt.sim.bits import clear_free, lowest_bit, set_free
 from migopt.sim.heaps import push, remove
 from migopt.sim.layout import *
@@ -17,25 +17,25 @@ from migopt.sim.rules import (
 )
 
 
-@compiled
+@lean
 def ceil_div(left: int, rate: int) -> int:
     """Return the least integer not below left / rate (left >= 0, rate > 0)."""
     return (left + rate - 1) // rate
 
 
-@compiled
+@lean
 def rate_on(D: Ints, job: int, kind: int) -> int:
     """Return a job's work per millisecond on a type."""
     return D[D[D_RATE] + D[D[D_JOB] + job * JOB_D + CLASS] * D[TYPES] + kind]
 
 
-@compiled
+@lean
 def fit_mask(D: Ints, job: int) -> int:
     """Return the set of types on which a job fits, as bits."""
     return D[D[D_GROUP] + D[D[D_JOB] + job * JOB_D + GROUP] * GROUP_D]
 
 
-@compiled
+@lean
 def outlook(D: Ints, S: Ints, job: int) -> tuple[int, int, int, int]:
     """Return what is left of an active job now, as (work, overhead, special slot, overhead there).
 
@@ -61,7 +61,7 @@ def outlook(D: Ints, S: Ints, job: int) -> tuple[int, int, int, int]:
     return left, D[OVERHEAD], -1, 0
 
 
-@compiled
+@lean
 def overhead_on(D: Ints, S: Ints, job: int, slot: int) -> int:
     """Return the resume overhead of a job that does not run, if it begins on a slot now."""
     js = D[S_JOB] + job * JOB_S
@@ -72,7 +72,7 @@ def overhead_on(D: Ints, S: Ints, job: int, slot: int) -> int:
     return D[OVERHEAD]
 
 
-@compiled
+@lean
 def change_level(D: Ints, S: Ints, slot: int, change: int) -> None:
     """Account for the time at the present busy level of a slot's GPU, then change the level."""
     ls = D[D_SLOT] + slot * SLOT_D
@@ -91,7 +91,7 @@ def change_level(D: Ints, S: Ints, slot: int, change: int) -> None:
     S[at + OCCUPIED] += change
 
 
-@compiled
+@lean
 def begin(D: Ints, S: Ints, job: int, slot: int) -> None:
     """Start a job that does not run on a present slot that is in no set of free ones."""
     js = D[S_JOB] + job * JOB_S
@@ -113,7 +113,7 @@ def begin(D: Ints, S: Ints, job: int, slot: int) -> None:
         )
 
 
-@compiled
+@lean
 def vacate(D: Ints, S: Ints, slot: int) -> None:
     """End the run on a slot: segment, progress, heaps. The slot's job is then in no heap."""
     at = D[S_SLOT] + slot * SLOT_S
@@ -152,7 +152,7 @@ def vacate(D: Ints, S: Ints, slot: int) -> None:
 # --- waiting jobs ----------------------------------------------------------------------------
 
 
-@compiled
+@lean
 def shortest_ms(D: Ints, S: Ints, job: int) -> int:
     """Return the job's remaining duration on the fastest slice that stands; -1 if it fits on none."""
     left, over, special, special_over = outlook(D, S, job)
@@ -171,7 +171,7 @@ def shortest_ms(D: Ints, S: Ints, job: int) -> int:
     return best
 
 
-@compiled
+@lean
 def mean_ms(D: Ints, S: Ints, job: int) -> int:
     """Return the job's mean remaining duration over the slices on which it fits, rounded up; -1 if none."""
     left, over, special, special_over = outlook(D, S, job)
@@ -190,7 +190,7 @@ def mean_ms(D: Ints, S: Ints, job: int) -> int:
     return ceil_div(total, count)
 
 
-@compiled
+@lean
 def order_key(D: Ints, S: Ints, job: int) -> int:
     """Return the job's key in the order of the rule; NEVER where it fits on no slice that stands."""
     order = S[RULE_ORDER]
@@ -207,19 +207,19 @@ def order_key(D: Ints, S: Ints, job: int) -> int:
     return remaining if order == ORDER_SHORTEST else D[jd + DUE] - remaining
 
 
-@compiled
+@lean
 def by_laxity(S: Ints) -> bool:
     """Return whether the rule orders jobs by some laxity."""
     return S[RULE_ORDER] == ORDER_LAXITY or S[RULE_ORDER] == ORDER_MEAN_LAXITY
 
 
-@compiled
+@lean
 def by_remaining(S: Ints) -> bool:
     """Return whether the rule's keys depend on remaining durations and on the slices that stand."""
     return by_laxity(S) or S[RULE_ORDER] == ORDER_SHORTEST
 
 
-@compiled
+@lean
 def enter_group(D: Ints, S: Ints, job: int) -> None:
     """Put a job that does not run into the heap of its group."""
     group = D[D[D_JOB] + job * JOB_D + GROUP]
@@ -233,7 +233,7 @@ def enter_group(D: Ints, S: Ints, job: int) -> None:
         _watch(D, S, job, key)
 
 
-@compiled
+@lean
 def _watch(D: Ints, S: Ints, job: int, key: int) -> None:
     """Keep the job for a wake if its laxity has yet to fall to the threshold."""
     if key != NEVER and key - S[THRESHOLD] > S[NOW]:
@@ -242,7 +242,7 @@ def _watch(D: Ints, S: Ints, job: int, key: int) -> None:
         S[D[S_URGENT_POS] + job] = -1
 
 
-@compiled
+@lean
 def drop_urgent(D: Ints, S: Ints, job: int) -> None:
     """Forget a job's wake."""
     place = S[D[S_URGENT_POS] + job]
@@ -251,7 +251,7 @@ def drop_urgent(D: Ints, S: Ints, job: int) -> None:
         S[D[S_URGENT_POS] + job] = -1
 
 
-@compiled
+@lean
 def leave_group(D: Ints, S: Ints, job: int) -> None:
     """Take a waiting job out of the heap of its group."""
     group = D[D[D_JOB] + job * JOB_D + GROUP]
@@ -261,7 +261,7 @@ def leave_group(D: Ints, S: Ints, job: int) -> None:
         drop_urgent(D, S, job)
 
 
-@compiled
+@lean
 def enter_pool(D: Ints, S: Ints, job: int, key: int) -> None:
     """Put a job into the pool: the fresh ones, or those a pass may move."""
     pool = D[GROUPS]
@@ -269,7 +269,7 @@ def enter_pool(D: Ints, S: Ints, job: int, key: int) -> None:
     push(S, base, D[S_WAIT_SIZE] + pool, D[S_WAIT_POS], 1, key, job)
 
 
-@compiled
+@lean
 def take_first(D: Ints, S: Ints, group: int) -> int:
     """Remove and return the first job of a group (or of the pool)."""
     base = D[S_WAIT] + D[D[D_GROUP] + group * GROUP_D + 1]
@@ -280,7 +280,7 @@ def take_first(D: Ints, S: Ints, group: int) -> int:
     return job
 
 
-@compiled
+@lean
 def enqueue(D: Ints, S: Ints, job: int) -> None:
     """Let a job wait that has just come or has just been stopped."""
     if S[RULE_SCOPE] == RESTRICTED:
@@ -298,7 +298,7 @@ def enqueue(D: Ints, S: Ints, job: int) -> None:
         S[RECENT] += 1
 
 
-@compiled
+@lean
 def stop(D: Ints, S: Ints, slot: int) -> None:
     """Stop the job on a slot and let it wait; the slot becomes free."""
     job = S[D[S_SLOT] + slot * SLOT_S + JOB]
@@ -307,7 +307,7 @@ def stop(D: Ints, S: Ints, slot: int) -> None:
     enqueue(D, S, job)
 
 
-@compiled
+@lean
 def refresh_keys(D: Ints, S: Ints) -> None:
     """Bring keys up to date that depend on the slices that stand or on a stop at this tick."""
     if not by_remaining(S):
@@ -333,7 +333,7 @@ def refresh_keys(D: Ints, S: Ints) -> None:
     S[RECENT] = kept
 
 
-@compiled
+@lean
 def _refresh_group(D: Ints, S: Ints, group: int) -> None:
     """Give every job of a group its key anew; a heap filled in order of places stays a heap prefix."""
     base = D[S_WAIT] + D[D[D_GROUP] + group * GROUP_D + 1]
@@ -350,7 +350,7 @@ def _refresh_group(D: Ints, S: Ints, group: int) -> None:
 # --- slices ----------------------------------------------------------------------------------
 
 
-@compiled
+@lean
 def add_slot(D: Ints, S: Ints, slot: int) -> None:
     """Make a slice available."""
     ls = D[D_SLOT] + slot * SLOT_D
@@ -365,7 +365,7 @@ def add_slot(D: Ints, S: Ints, slot: int) -> None:
     S[DIRTY] = 1
 
 
-@compiled
+@lean
 def remove_slot(D: Ints, S: Ints, slot: int) -> None:
     """Take a slice away; its job, if any, is stopped."""
     ls = D[D_SLOT] + slot * SLOT_D

@@ -16,8 +16,9 @@ from migopt.metrics import Metrics
 from migopt.model import Instance, Partition, Placement, Schedule
 from migopt.sim import kernel, vector
 from migopt.sim import layout as at
-from migopt.sim.arrays import MOST_TIME, arrays_of, build_arrays
+from migopt.sim.arrays import arrays_of, build_arrays
 from migopt.sim.compiled import CompiledRun, rule_array, seed_word
+from migopt.sim.job_tables import MOST_TIME
 from migopt.sim.rules import CompiledRule, PartitionPlan
 from migopt.sim.state import Cause
 

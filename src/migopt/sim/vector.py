@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from migopt.compiled import Ints, compiled
+from migopt.compiled import Ints, lean
 from migopt.sim.bits import clear_free, lowest_bit, set_free
 from migopt.sim.events import advance, may_repartition, repartition
 from migopt.sim.kernel import play, reset, start
@@ -30,7 +30,7 @@ JOB_INDEX, JOB_DUE, JOB_MEAN, JOB_TYPE_MEAN, JOB_RUNS = range(5)
 JOB_SEEN = 5
 
 
-@compiled
+@lean
 def _some_gpu_decides(D: Ints, S: Ints) -> bool:
     for gpu in range(D[GPUS]):
         at = D[S_GPU] + gpu * GPU_S
@@ -39,7 +39,7 @@ def _some_gpu_decides(D: Ints, S: Ints) -> bool:
     return False
 
 
-@compiled
+@lean
 def next_decision(D: Ints, S: Ints, causes: int) -> int:
     """Go on, with the rule's dispatches, to an instant of one of ``causes`` with a GPU to decide on."""
     while True:
@@ -52,7 +52,7 @@ def next_decision(D: Ints, S: Ints, causes: int) -> int:
         dispatch(D, S)
 
 
-@compiled
+@lean
 def act(D: Ints, S: Ints, actions: Ints) -> None:
     """Take one partition decision per GPU: a catalogue number; what is not allowed now changes nothing."""
     for gpu in range(D[GPUS]):
@@ -62,7 +62,7 @@ def act(D: Ints, S: Ints, actions: Ints) -> None:
             repartition(D, S, gpu, new)
 
 
-@compiled
+@lean
 def apply_runs(D: Ints, S: Ints, runs: Ints) -> None:
     """Take a dispatch decision: rows of (slot, job); the caller has checked that it is legal."""
     S[DISPATCH_WAKE] = NEVER
@@ -89,7 +89,7 @@ def apply_runs(D: Ints, S: Ints, runs: Ints) -> None:
 # --- what a decider sees ---------------------------------------------------------------------
 
 
-@compiled
+@lean
 def energy_above_idle(D: Ints, S: Ints) -> int:
     """Return the integral of P(u) - P(0) over all GPUs up to now, in microjoules."""
     total = 0
@@ -106,7 +106,7 @@ def energy_above_idle(D: Ints, S: Ints) -> int:
     return total
 
 
-@compiled
+@lean
 def type_mean_ms(D: Ints, S: Ints, job: int) -> int:
     """Return the job's remaining duration, averaged over all types on which it fits, rounded up."""
     left = outlook(D, S, job)[0]
@@ -119,7 +119,7 @@ def type_mean_ms(D: Ints, S: Ints, job: int) -> int:
     return ceil_div(total, count)
 
 
-@compiled
+@lean
 def _consider(rows: Ints, first: int, most: int, count: int, job: int) -> int:
     """Keep the ``most`` lowest job numbers in ``rows``, in order; return how many there are."""
     place = min(count, most)
@@ -136,7 +136,7 @@ def _consider(rows: Ints, first: int, most: int, count: int, job: int) -> int:
     return count
 
 
-@compiled
+@lean
 def observe(D: Ints, S: Ints, status: int, with_running: int, most: int, out: Ints) -> None:
     """Write what a decider sees; the first ``most`` jobs in order of due date, running ones on request."""
     out[:] = -1
@@ -186,7 +186,7 @@ def observe(D: Ints, S: Ints, status: int, with_running: int, most: int, out: In
 # --- many runs in one call -------------------------------------------------------------------
 
 
-@compiled
+@lean
 def reset_many(
     DD: Ints,
     SS: Ints,
@@ -211,7 +211,7 @@ def reset_many(
         observe(D, S, status, see[0], see[1], out[e])
 
 
-@compiled
+@lean
 def step_many(
     DD: Ints,
     SS: Ints,
@@ -239,7 +239,7 @@ def step_many(
 # --- look ahead ------------------------------------------------------------------------------
 
 
-@compiled
+@lean
 def look_ahead(D: Ints, S: Ints, scratch: Ints, gpu: int, candidates: Ints, out: Ints) -> None:
     """Play the jobs that are there now to their end, under each candidate partition of one GPU.
 

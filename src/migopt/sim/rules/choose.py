@@ -7,7 +7,7 @@ choices look at one slot per type.
 
 from __future__ import annotations
 
-from migopt.compiled import Ints, compiled
+from migopt.compiled import Ints, lean
 from migopt.sim.bits import clear_free, first_free, is_free, lowest_bit, next_free, set_free
 from migopt.sim.layout import *
 from migopt.sim.moves import ceil_div, fit_mask, rate_on
@@ -16,7 +16,7 @@ from migopt.sim.rules.draw import draw_below
 from migopt.sim.rules.wide import add, product
 
 
-@compiled
+@lean
 def choose(
     D: Ints, S: Ints, choice: int, job: int, left: int, over: int, special: int, special_over: int
 ) -> int:
@@ -46,17 +46,17 @@ def choose(
     return any_slot(D, S, mask)
 
 
-@compiled
+@lean
 def _rank(D: Ints, slot: int) -> int:
     return D[D[D_SLOT] + slot * SLOT_D + L_RANK]
 
 
-@compiled
+@lean
 def _kind(D: Ints, slot: int) -> int:
     return D[D[D_SLOT] + slot * SLOT_D + L_TYPE]
 
 
-@compiled
+@lean
 def fastest(
     D: Ints, S: Ints, mask: int, job: int, left: int, over: int, special: int, special_over: int
 ) -> int:
@@ -76,7 +76,7 @@ def fastest(
     return best
 
 
-@compiled
+@lean
 def slowest_on_time(
     D: Ints, S: Ints, mask: int, job: int, left: int, over: int, special: int, special_over: int
 ) -> int:
@@ -98,7 +98,7 @@ def slowest_on_time(
     return best
 
 
-@compiled
+@lean
 def by_gpu(
     D: Ints,
     S: Ints,
@@ -141,7 +141,7 @@ def by_gpu(
     )
 
 
-@compiled
+@lean
 def _gpu_ahead(D: Ints, S: Ints, choice: int, gpu: int, other: int) -> int:
     """Return a positive number if ``gpu`` comes before ``other`` in the rule's order."""
     a = D[S_GPU] + gpu * GPU_S
@@ -154,7 +154,7 @@ def _gpu_ahead(D: Ints, S: Ints, choice: int, gpu: int, other: int) -> int:
     return fuller if fuller != 0 else other - gpu
 
 
-@compiled
+@lean
 def _fastest_of_all(
     D: Ints, S: Ints, mask: int, job: int, left: int, over: int, special: int, special_over: int
 ) -> int:
@@ -171,7 +171,7 @@ def _fastest_of_all(
     return best
 
 
-@compiled
+@lean
 def least_cost(
     D: Ints, S: Ints, mask: int, job: int, left: int, over: int, special: int, special_over: int
 ) -> int:
@@ -207,7 +207,7 @@ def least_cost(
     return best
 
 
-@compiled
+@lean
 def any_slot(D: Ints, S: Ints, mask: int) -> int:
     """Random: one of the free slots on which the job fits, counted in order of size, GPU, start."""
     count = 0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from migopt.compiled import Ints, compiled
+from migopt.compiled import Ints, lean
 from migopt.sim.layout import RANDOM_STATE
 
 
-@compiled
+@lean
 def draw_below(S: Ints, bound: int) -> int:
     """Return a number from 0 to bound - 1."""
     state = np.uint64(S[RANDOM_STATE]) + np.uint64(0x9E3779B97F4A7C15)

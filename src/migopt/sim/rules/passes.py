@@ -16,7 +16,7 @@ jobs, come or stopped since the last pass, can ever take a slot from a running j
 
 from __future__ import annotations
 
-from migopt.compiled import Ints, compiled
+from migopt.compiled import Ints, lean
 from migopt.sim.bits import clear_free, is_free, lowest_bit, set_free
 from migopt.sim.layout import *
 from migopt.sim.moves import (
@@ -40,7 +40,7 @@ from migopt.sim.rules import ALL_ACTIVE, RESTRICTED, SLOWEST_ON_TIME
 from migopt.sim.rules.choose import choose
 
 
-@compiled
+@lean
 def dispatch(D: Ints, S: Ints) -> None:
     """Decide and apply who runs where from now on."""
     S[DISPATCH_WAKE] = NEVER
@@ -53,7 +53,7 @@ def dispatch(D: Ints, S: Ints) -> None:
         keep_running_pass(D, S)
 
 
-@compiled
+@lean
 def first_group(D: Ints, S: Ints, pool: int) -> int:
     """Return the group (the pool too, if asked) whose first job is next in order and may be placed; -1 if none."""
     best, best_key, best_job = -1, 0, 0
@@ -70,7 +70,7 @@ def first_group(D: Ints, S: Ints, pool: int) -> int:
     return best
 
 
-@compiled
+@lean
 def keep_running_pass(D: Ints, S: Ints) -> None:
     """Running jobs stay; waiting jobs in order, each on the slot that the rule chooses."""
     while S[FREE_TYPES] != 0:
@@ -87,7 +87,7 @@ def keep_running_pass(D: Ints, S: Ints) -> None:
 # --- all active jobs take part ----------------------------------------------------------------
 
 
-@compiled
+@lean
 def _lift(D: Ints, S: Ints) -> None:
     """Free the slots of the jobs that may move, put these into the pool; list the slots."""
     pinning = S[CAUSE] == DISPATCH_WOKEN
@@ -112,7 +112,7 @@ def _lift(D: Ints, S: Ints) -> None:
     S[LISTED] = listed
 
 
-@compiled
+@lean
 def all_active_pass(D: Ints, S: Ints) -> None:
     """All active jobs in order, each on the slot that the rule chooses; who gets none stops."""
     _lift(D, S)
@@ -142,7 +142,7 @@ def all_active_pass(D: Ints, S: Ints) -> None:
     _apply_plan(D, S, lifted, plans, planned)
 
 
-@compiled
+@lean
 def _apply_plan(D: Ints, S: Ints, lifted: int, plans: int, planned: int) -> None:
     woken = 1 if S[CAUSE] == DISPATCH_WOKEN else 0
     for i in range(lifted):
@@ -161,7 +161,7 @@ def _apply_plan(D: Ints, S: Ints, lifted: int, plans: int, planned: int) -> None
             begin(D, S, job, slot)
 
 
-@compiled
+@lean
 def _next_urgent(D: Ints, S: Ints, lifted: int) -> int:
     """Return when the laxity of a job without a slot next falls to the threshold."""
     wake = NEVER
@@ -182,7 +182,7 @@ def _next_urgent(D: Ints, S: Ints, lifted: int) -> int:
 # --- restricted EDF-SS ------------------------------------------------------------------------
 
 
-@compiled
+@lean
 def restricted_pass(D: Ints, S: Ints) -> None:
     """Fresh jobs, and waiting jobs that fit on free slots, in order of due date."""
     pool = D[GROUPS]
@@ -204,7 +204,7 @@ def restricted_pass(D: Ints, S: Ints) -> None:
             begin(D, S, job, slot)
 
 
-@compiled
+@lean
 def _idle_on_time_or_taken(
     D: Ints, S: Ints, job: int, left: int, over: int, special: int, special_over: int
 ) -> int:
@@ -226,7 +226,7 @@ def _idle_on_time_or_taken(
     return slot
 
 
-@compiled
+@lean
 def _victim(
     D: Ints, S: Ints, job: int, left: int, over: int, special: int, special_over: int, latest: int
 ) -> int:
@@ -253,14 +253,14 @@ def _victim(
     return best
 
 
-@compiled
+@lean
 def _before(D: Ints, due: int, slot: int, other_due: int, other: int) -> bool:
     if due != other_due:
         return due > other_due
     return D[D[D_SLOT] + slot * SLOT_D + L_RANK] < D[D[D_SLOT] + other * SLOT_D + L_RANK]
 
 
-@compiled
+@lean
 def _victim_by_scan(
     D: Ints, S: Ints, job: int, left: int, over: int, special: int, special_over: int, latest: int
 ) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from migopt.compiled import compiled
+from migopt.compiled import lean
 
 
-@compiled
+@lean
 def product(a: int, b: int) -> tuple[int, int]:
     """Return a * b of a signed and a non-negative 64-bit integer."""
     negative = a < 0
@@ -27,7 +27,7 @@ def product(a: int, b: int) -> tuple[int, int]:
     return np.int64(high), low
 
 
-@compiled
+@lean
 def add(high: int, low: int, high2: int, low2: int) -> tuple[int, int]:
     """Return the sum of two such numbers."""
     total = low + low2
