@@ -15,8 +15,8 @@ from migopt.results import Budget, SolveResult
 
 REQUIRES = ("numba>=0.60", "highspy>=1.7")
 PARAMETERS = {"lp_start": ("yes", ("yes", "no"))}
-#: From so many jobs on the ascent begins at the prices of the day LP, which takes some seconds.
-LP_FROM = 50
+#: With so many jobs the ascent begins at the prices of the day LP, which takes some seconds.
+LP_FROM, LP_TO = 50, 1500
 LP_SHARE = 0.2
 CLAIMS = "bound"
 
@@ -41,7 +41,7 @@ class _FromLp:
         """Solve the day LP if the instance is large, then ascend from its prices."""
         from migopt.bounds.split.solver import SplitBound
 
-        if not self.lp_start or len(instance.jobs) < LP_FROM:
+        if not self.lp_start or not LP_FROM <= len(instance.jobs) <= LP_TO:
             return SplitBound().solve(instance, budget)
         from migopt.exact.lp_bound import lp_prices
 

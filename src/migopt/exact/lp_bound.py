@@ -93,8 +93,14 @@ class DayLp:
         best, centre = -np.inf, np.zeros(self.jobs)
         kept, master = self.prices(centre), np.inf
         while True:
+            left = deadline - time.perf_counter()
+            if np.isfinite(left):
+                # Duals of an unfinished solution are prices like any others.
+                self.highs.setOptionValue("time_limit", self.highs.getRunTime() + max(left, 0.1))
             self.highs.run()
             solution = self.highs.getSolution()
+            if not solution.dual_valid and rounds:
+                return LpResult(self.problem, kept, best, master, rounds, len(self.known))
             duals = np.maximum(np.array(solution.row_dual)[: self.jobs], 0.0) / self.scale
             master = self.highs.getObjectiveValue() / self.scale
             added = False

@@ -25,6 +25,9 @@ Ints = NDArray[np.int64]
 MARGIN = 10
 #: Up to this many jobs every window reaches to the end of the grid.
 FULL_WINDOWS = 20
+#: From more jobs on releases and due dates are no grid points; uniform points take their place.
+ALL_POINTS = 1500
+COARSE_POINTS = 1000
 #: Length of the time axis that 1,500 uniform points are enough for, in mean fastest durations.
 UNIFORM_POINTS = 1500
 
@@ -190,9 +193,14 @@ def build_problem(
     kinds = _kinds(instance, case)
     fastest = _fastest_ms(instance, kinds)
     ends = _window_ends(instance, fastest, _worth_ms(instance, kinds), completions_ms or {}, widen)
-    points = {0} | {job.release_ms for job in instance.jobs} | {job.due_ms for job in instance.jobs}
     last = max(ends, default=1)
-    count = UNIFORM_POINTS if uniform is None else uniform
+    points, count = {0}, UNIFORM_POINTS if uniform is None else uniform
+    if len(instance.jobs) <= ALL_POINTS:
+        points |= {time for job in instance.jobs for time in (job.release_ms, job.due_ms)}
+    else:
+        # Valid on any grid: a window begins with the interval that holds the release, and an interval
+        # that holds the due date counts as on time.
+        count += COARSE_POINTS
     points |= {last} | {last * i // (count + 1) for i in range(1, count + 1)}
     grid = np.array(sorted(p for p in points if 0 <= p <= last), dtype=np.int64)
     releases = np.array([job.release_ms for job in instance.jobs], dtype=np.int64)
