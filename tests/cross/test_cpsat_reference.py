@@ -16,12 +16,13 @@ from migopt.metrics import measure
 from migopt.model import OFF_PARTITION, FrozenMap, Instance, PowerCurve
 from migopt.results import Budget, Outcome, StopReason
 
-#: Watts by busy level: A100 at 250 W (not concave), straight, flat at the top, one big first step.
+#: Watts by busy level: A100 at 250 W (not concave), straight, flat at the top, one big first step, falling.
 CURVES = (
     (40, 119, 160, 205, 244, 248, 249, 249),
     (40, 50, 60, 70, 80, 90, 100, 110),
     (30, 90, 110, 110, 110, 110, 110, 110),
     (40, 200, 201, 203, 206, 210, 215, 221),
+    (40, 90, 60, 120, 100, 180, 170, 30),
 )
 UNIT_MS = 1000
 

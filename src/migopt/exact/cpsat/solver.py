@@ -158,18 +158,20 @@ class Search:
 
     def run(self) -> StopReason:
         """Search until proved, within the gap, out of time, or interrupted (Ctrl-C)."""
-        progress = self.progress
         try:
             self._local_search()
+            return self._rounds()
         except KeyboardInterrupt:
             return StopReason.INTERRUPTED
+
+    def _rounds(self) -> StopReason:
+        progress = self.progress
         slice_s, round_number = FIRST_SLICE_S, 0
         while (waiting := progress.open_cases()) and time.perf_counter() < self.deadline:
             share = (self.deadline - time.perf_counter()) / len(waiting)
             lanes = min(self.threads, len(waiting))
             seconds = min(max(slice_s, 0.05 * share), share * lanes)
-            if not self._round(waiting, seconds, round_number, lanes):
-                return StopReason.INTERRUPTED
+            self._round(waiting, seconds, round_number, lanes)
             slice_s, round_number = slice_s * GROWTH, round_number + 1
         if progress.open_cases():
             return StopReason.TIME_LIMIT
@@ -186,14 +188,14 @@ class Search:
                     rows = improve(case, progress.rows[c], tries * case.count, draw)
                     progress.schedule_found(c, rows)
 
-    def _round(self, waiting: list[int], seconds: float, number: int, lanes: int) -> bool:
-        """Run every waiting case once, in ``lanes`` threads; return False when interrupted."""
+    def _round(self, waiting: list[int], seconds: float, number: int, lanes: int) -> None:
+        """Run every waiting case once, in ``lanes`` threads; on Ctrl-C stop the engines, then go on raising."""
         with ThreadPoolExecutor(lanes) as pool:
+            futures = [
+                pool.submit(self._run_case, c, seconds, number, self.threads // lanes)
+                for c in waiting
+            ]
             try:
-                futures = [
-                    pool.submit(self._run_case, c, seconds, number, self.threads // lanes)
-                    for c in waiting
-                ]
                 for future in futures:
                     future.result()
             except KeyboardInterrupt:
@@ -201,7 +203,7 @@ class Search:
                 with self._lock:
                     for solver in self._solvers:
                         solver.stop_search()
-        return not self._interrupted.is_set()
+                raise
 
     def _run_case(self, c: int, seconds: float, number: int, workers: int) -> None:
         progress = self.progress
