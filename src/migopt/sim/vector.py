@@ -248,7 +248,8 @@ def look_ahead(D: Ints, S: Ints, scratch: Ints, gpu: int, candidates: Ints, out:
     """
     before = energy_above_idle(D, S)
     for i in range(len(candidates)):
-        scratch[:] = S[: len(scratch)]
+        for word in range(len(scratch)):
+            scratch[word] = S[word]
         scratch[LOG_CAPACITY] = 0
         scratch[PART_MODE] = FIXED
         scratch[PARTITION_WAKE] = NEVER
