@@ -41,12 +41,17 @@ class ClosedForm:
 
 
 def chord_fault(instance: Instance) -> str:
-    """Return which GPU's power curve breaks P(u) >= P(0) + u (P(C) - P(0)) / C, or ''."""
+    """Return which GPU's power curve breaks P(u) >= P(0) + u (P(C) - P(0)) / C or P(C) >= P(0), or ''."""
     for model in instance.gpu_models:
         curve = instance.power[model.key]
         if not curve.holds_chord():
             return f"the power curve of {model.key} lies below its chord, so the energy bound fails"
-        if instance.mig_off and curve.off_busy_mw is not None and curve.off_busy_mw < curve.idle_mw:
+        if curve.busy_mw[model.compute_slices] < curve.idle_mw:
+            # Then overheads and rounding up would lower the energy, and nothing bounds them.
+            return f"{model.key} takes less power with every slice busy than idle"
+        if instance.mig_off and curve.off_busy_mw is None:
+            return f"the power of {model.key} with MIG off is not given"
+        if instance.mig_off and curve.off_busy_mw < curve.idle_mw:
             return f"{model.key} takes less power busy with MIG off than idle"
     return ""
 
@@ -65,8 +70,7 @@ def _least_energy_uj(instance: Instance, job: Job) -> Fraction:
     for model, profile, rate in instance.options(job):
         curve = instance.power[model.key]
         if profile == OFF_PROFILE:
-            if curve.off_busy_mw is not None:
-                found.append(Fraction(job.work * (curve.off_busy_mw - curve.idle_mw), rate))
+            found.append(Fraction(job.work * (curve.off_busy_mw - curve.idle_mw), rate))
             continue
         top = model.compute_slices
         slots = model.profile(profile).compute_slices

@@ -44,6 +44,22 @@ def test_bound_is_refused_not_wrong_when_the_curve_lies_below_its_chord():
     assert "below its chord" in value.not_applicable
 
 
+@pytest.mark.parametrize(
+    ("curve", "mig_off", "reason"),
+    [
+        (PowerCurve((40_000, *(50_000,) * 6, 30_000)), False, "every slice busy"),
+        (PowerCurve((40_000, *(50_000,) * 7)), True, "MIG off is not given"),
+        (PowerCurve((40_000, *(50_000,) * 7), 39_000), True, "MIG off than idle"),
+    ],
+)
+def test_bound_is_refused_where_running_longer_could_save_energy(curve, mig_off, reason):
+    """Busy below idle power, rounding up to a millisecond lowers the energy: 1.5 ms of work saves for 2 ms."""
+    power = FrozenMap({"A100-40GB": curve})
+    value = ClosedForm().bound(make_instance(make_job(0), power=power, mig_off=mig_off))
+    assert value.lower is None
+    assert reason in value.not_applicable
+
+
 def test_tardiness_bound_counts_jobs_that_are_late_even_alone():
     """Fastest is 7g: 4 s for 28 s of 1g work; due 1 s after release makes 3 s, weight 2 makes 6."""
     assert tardiness_bound_ms(make_instance(make_job(0, due=1_000, weight=2))) == 6_000
