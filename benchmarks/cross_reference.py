@@ -2,6 +2,8 @@
 
     python benchmarks/cross_reference.py [--cases 300] [--seed 0] [--out benchmarks/results/cross_interval.json]
 
+A run that was ended goes on where it stopped (a journal beside the output, removed at the end).
+
 For every case: the unrounded upper value against the best of all orders of events, and the lower
 bound against it. The file lists every case where the two differ by more than 1e-6, and every one whose
 lower bound is more than 1e-4 below.
@@ -74,8 +76,21 @@ def main() -> int:
     options = parser.parse_args()
     seeds = range(options.seed, options.seed + options.cases)
     tasks = [(kind, seed) for kind in CLASSES for seed in seeds]
-    with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
-        rows = pool.map(run, tasks, chunksize=5)
+    journal = options.out.with_suffix(".jsonl")
+    rows = []
+    if journal.exists():
+        rows = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+    known = {(row["class"], row["seed"]) for row in rows}
+    left = [task for task in tasks if task not in known]
+    with (
+        multiprocessing.get_context("spawn").Pool(options.processes) as pool,
+        journal.open("a", encoding="utf-8") as file,
+    ):
+        for row in pool.imap_unordered(run, left, chunksize=2):
+            rows.append(row)
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+    rows.sort(key=lambda row: (CLASSES.index(row["class"]), row["seed"]))
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     summary = {kind: summarise([r for r in rows if r["class"] == kind]) for kind in CLASSES}
     wrong = [
@@ -99,6 +114,7 @@ def main() -> int:
         "lower_more_than_1e-4_below": [r for r in rows if r["lower_shortfall"] > 1e-4],
     }
     options.out.parent.mkdir(parents=True, exist_ok=True)
+    journal.unlink()
     options.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     for kind, row in summary.items():
         print(kind, row)

@@ -16,7 +16,13 @@ from migopt.exact.interval_milp.cuts import Cut, Separator
 from migopt.exact.interval_milp.decode import to_ticks
 from migopt.exact.interval_milp.engine import Model, NoBetter
 from migopt.exact.interval_milp.grid import Windows, grid, options
-from migopt.exact.interval_milp.orders import Improver, follow, order_of, order_of_schedule
+from migopt.exact.interval_milp.orders import (
+    Improver,
+    follow,
+    order_of,
+    order_of_schedule,
+    useful_classes,
+)
 from migopt.exact.interval_milp.refine import (
     changing_times,
     close_windows,
@@ -32,6 +38,8 @@ from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryP
 
 #: Relative active gap below which two values count as equal.
 EQUAL = 1e-7
+#: Classes of partitions among which the first search moves.
+USEFUL_CLASSES = 6
 #: Relative room left below every bound of the engine for its tolerances.
 SAFETY = 1e-8
 #: Columns above which a grid is not refined before the integer model is tried.
@@ -211,8 +219,11 @@ class _Run:
         if side.mode == "change":
             for key in orders:
                 self._try(side, order_of(p, [float(t) for t in key]), 0.2)
+            plan = self._free(side).best
+            if plan is not None:
+                side.improver.classes = useful_classes(p, plan, USEFUL_CLASSES)
         now = time.perf_counter()
-        share = min(self.deadline, now + 0.15 * (self.deadline - now), now + 0.8 * p.jobs)
+        share = min(self.deadline, now + 0.2 * (self.deadline - now), now + 1.2 * p.jobs)
         side.improver.improve(share)
         side.improver.shake(share)
         self._tell("start", 0)

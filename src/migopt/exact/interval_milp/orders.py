@@ -115,8 +115,10 @@ def swaps(events: tuple[Event, ...]) -> Iterator[tuple[Event, ...]]:
                     yield changed
 
 
-def change_moves(problem: OneGpu, order: Order, most: int | None) -> Iterator[Order]:
-    """Yield orders with a change left out, moved to another class, or added."""
+def change_moves(
+    problem: OneGpu, order: Order, most: int | None, classes: Sequence[int]
+) -> Iterator[Order]:
+    """Yield orders with a change left out, moved to another of ``classes``, or added."""
     events, first = order
     if first is None:
         return
@@ -124,7 +126,7 @@ def change_moves(problem: OneGpu, order: Order, most: int | None) -> Iterator[Or
     for on in ons:
         off = max(e for e in range(on) if events[e].kind == "off")
         yield tuple(x for e, x in enumerate(events) if e not in (on, off)), first
-    for c in range(len(problem.classes)):
+    for c in classes:
         if c != first:
             yield events, c
         for on in ons:
@@ -134,7 +136,7 @@ def change_moves(problem: OneGpu, order: Order, most: int | None) -> Iterator[Or
         return
     for e, current in _standing(order):
         here, back = (Event("off", -1), Event("off", -1)), Event("on", current)
-        for c in range(len(problem.classes)):
+        for c in classes:
             if c == current:
                 continue
             inserted = (*events[: e + 1], here[0], Event("on", c), *events[e + 1 :])
@@ -195,6 +197,17 @@ def follow(problem: OneGpu, plan: OrderPlan, toll: float) -> Order:
     return tuple(events), chosen[0]
 
 
+def useful_classes(problem: OneGpu, plan: OrderPlan, most: int) -> tuple[int, ...]:
+    """Return the classes that hold most of the minutes of a plan with free changes, best first."""
+    held = np.zeros(len(problem.classes))
+    for pieces in plan.pieces:
+        for (vector, pairs), minutes in pieces:
+            for c, members in enumerate(problem.classes):
+                if vector in members:
+                    held[c] += minutes * len(pairs) / len(members)
+    return tuple(int(c) for c in np.argsort(-held)[:most] if held[c] > 0)
+
+
 class Improver:
     """Keeps the best plan of one problem and improves it by exchanges of events."""
 
@@ -204,6 +217,8 @@ class Improver:
         self.best: OrderPlan | None = None
         self.seen: set[Order] = set()
         self.draw = random.Random(seed)
+        #: Classes of partitions that changes may lead to.
+        self.classes: tuple[int, ...] = tuple(range(len(self.problem.classes)))
 
     def offer(self, order: Order | None) -> OrderPlan | None:
         """Price an order not seen yet; keep it when it is the best."""
@@ -221,11 +236,11 @@ class Improver:
     def shake(self, deadline: float) -> None:
         """Random exchanges on the best plan, each followed by improvement, until ``deadline``."""
         idle = 0
-        while self.best is not None and time.perf_counter() < deadline and idle < 60:
+        while self.best is not None and time.perf_counter() < deadline and idle < 150:
             order: Order = (self.best.events, self.best.first)
             for _ in range(self.draw.randint(2, 4)):
                 near: list[Order] = [(events, order[1]) for events in swaps(order[0])]
-                far = list(change_moves(self.problem, order, self.max_changes))
+                far = list(change_moves(self.problem, order, self.max_changes, self.classes))
                 pool = far if far and self.draw.random() < 0.4 else near
                 if pool:
                     order = self.draw.choice(pool)
@@ -249,7 +264,7 @@ class Improver:
             self.draw.shuffle(near)
             better = self._best_of(near, current, 1, deadline)
             if better is None and not swaps_only:
-                far = list(change_moves(self.problem, order, self.max_changes))
+                far = list(change_moves(self.problem, order, self.max_changes, self.classes))
                 self.draw.shuffle(far)
                 better = self._best_of(far, current, 40, deadline)
             current = better
