@@ -28,7 +28,7 @@ WHOLE_SHARE, PERIOD_SHARE = 0.45, 0.25
 #: Time, as a share of the budget, worth another round; and most rounds.
 MORE_SHARE, MOST_ROUNDS = 0.1, 20
 #: Temperatures as fractions of the cost above idle.
-HOT, COLD = 1e-3, 3e-6
+HOT, COLD = 3e-4, 3e-7
 #: Time a run takes when the budget sets no limit.
 DEFAULT_SECONDS = 60.0
 
@@ -167,7 +167,7 @@ def _periods(found: _Found, deadline: float, seed: int) -> None:
             break
         low, high, _ = spans[int(draw.choice(len(spans), p=excess / excess.sum()))]
         trials = min(CHUNK, 1500 * (high - low))
-        for heat in (3e-4, 3e-5, 3e-6):
+        for heat in (3e-4, 3e-5, 3e-6, 3e-7):
             _chunk(walk, low, high, heat, trials, seed, number)
             number += 1
 

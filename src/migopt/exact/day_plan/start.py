@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -18,10 +19,15 @@ from migopt.exact.day_plan.search import (
 )
 from migopt.exact.one_gpu import OneGpu
 
-#: Prices tried first: weight of tardiness and of power in a job's price, and minutes ahead.
-LATENESS = (0.0, 0.1, 0.3, 1.0, 2.0, 5.0)
-POWER = (0.6, 1.0, 1.5)
-AHEAD = (1.0, 10.0, 60.0)
+#: Rules tried first. Weight of tardiness and of power in a job's price; factor on the price from
+#: ``BEFORE`` durations before the last moment on; minutes ahead for which a change must pay.
+LATENESS = (0.1, 1.0, 5.0)
+POWER = (0.1, 0.3, 0.8, 1.2)
+FACTOR = (1.0, 2.0, 5.0)
+BEFORE = (1.0, 2.0)
+AHEAD = (1e-3, 3.0, 20.0)
+#: The best of them are tried again with every partition preferred.
+PREFER = 6
 
 
 @dataclass
@@ -92,25 +98,29 @@ def start_walk(problem: OneGpu) -> Walk:
         order,
         max(worst, 1e-12),
     )
-    best = (np.inf, 0.0, 0.0, 0.0)
-    for late in LATENESS:
-        for power in POWER:
-            for ahead in AHEAD if problem.tau else AHEAD[:1]:
-                _set(walk, late, power, ahead, quick, full)
-                cost = walk.replay()
-                if cost < best[0]:
-                    best = (cost, late, power, ahead)
-    _set(walk, best[1], best[2], best[3], quick, full)
+    tried = []
+    for numbers in product(LATENESS, POWER, FACTOR, BEFORE, AHEAD if problem.tau else AHEAD[:1]):
+        _set(walk, numbers, -1, quick, full)
+        tried.append((walk.replay(), numbers, -1))
+    tried.sort()
+    for _, numbers, _ in tried[:PREFER]:
+        for ahead in AHEAD[:2]:
+            for wish in range(day.tables.inside.shape[0]):
+                again = (*numbers[:4], ahead)
+                _set(walk, again, wish, quick, full)
+                tried.append((walk.replay(), again, wish))
+    _, numbers, wish = min(tried)
+    _set(walk, numbers, wish, quick, full)
     walk.replay()
     return walk
 
 
-def _set(
-    walk: Walk, late: float, power: float, ahead: float, quick: np.ndarray, full: float
-) -> None:
+def _set(walk: Walk, numbers: tuple[float, ...], wish: int, quick: np.ndarray, full: float) -> None:
     rule, day = walk.rule, walk.day
+    late, power, factor, before, ahead = numbers
     rule.early[:] = np.maximum((late * day.late_cost + power * full) * quick, 1e-6 * walk.top)
-    rule.late[:] = rule.early
-    rule.switch[:] = np.maximum(0.0, day.due - day.release - quick)
+    urgent = factor * rule.early + (5.0 * day.late_cost * quick if factor > 1.0 else 0.0)
+    rule.late[:] = np.minimum(urgent, walk.top)
+    rule.switch[:] = np.maximum(0.0, day.due - day.release - before * quick)
     rule.ahead[:] = ahead
-    rule.take[:] = -1
+    rule.take[:] = wish
