@@ -92,6 +92,8 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
             | {"off": draw(st.integers(1, 2**21))}
             for key, model in models.items()
         }
+    # Every job may run with MIG off, so no more memory than the smallest of the cards has.
+    roomiest = min(model.full_profile.memory_bytes or 10**12 for model in models.values())
     times = st.integers(0, 10**8)
     label = st.text(st.characters(codec="utf-8"), max_size=5)
     job = st.fixed_dictionaries(
@@ -105,7 +107,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
         },
         optional={
             "weight": st.integers(0, 9),
-            "memory_bytes": st.integers(0, 10**12),
+            "memory_bytes": st.integers(0, roomiest),
             "preemptible": st.booleans(),
             "kind": label,
             "elasticity": label,

@@ -81,7 +81,11 @@ def _rates(table: Mapping[str, Mapping[str, int]], keys: set[str]) -> dict[str, 
 
 def _model(instance: Instance, model: GpuModel) -> dict[str, Any]:
     curve = instance.power.get(model.key)
-    profiles = map(model.profile, instance.profiles_in_use[model.key])
+    in_use = instance.profiles_in_use[model.key]
+    if instance.mig_off and model.full_profile.name not in in_use:
+        # The full profile's memory decides what fits with MIG off (Instance.rate).
+        in_use = (*in_use, model.full_profile.name)
+    profiles = map(model.profile, in_use)
     return {
         "compute_slices": model.compute_slices,
         "memory_units": model.memory_units,

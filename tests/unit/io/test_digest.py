@@ -132,6 +132,26 @@ def test_a_corrected_gpu_table_is_another_problem():
     assert instance_digest(with_memory("1g.5gb+me")) == STORED
 
 
+def test_memory_of_the_full_profile_counts_where_mig_may_be_off():
+    """It decides what fits with MIG off, also where no partition of the catalogue holds the profile."""
+
+    def digests(mig_off):
+        builder = InstanceBuilder("x", gpu=A30, catalogue=["2g.12gb@0"], power=None)
+        builder.job(release_ms=0, due_ms=5000, full_gpu_ms=1000, speeds={"2g.12gb": 1})
+        instance = builder.build().replace(mig_off=mig_off)
+        model = instance.gpus[0]
+        full = model.full_profile
+        smaller = tuple(
+            dataclasses.replace(p, memory_bytes=1) if p is full else p for p in model.profiles
+        )
+        other = instance.replace(gpus=(dataclasses.replace(model, profiles=smaller),))
+        return instance_digest(instance), instance_digest(other)
+
+    with_off, without = digests(True), digests(False)
+    assert with_off[0] != with_off[1]
+    assert without[0] == without[1]
+
+
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(documents(), st.randoms())
 def test_the_order_of_keys_and_jobs_never_matters(made, random):

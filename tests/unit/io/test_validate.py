@@ -14,7 +14,7 @@ from factories import P_7, P_43, make_instance, make_job
 from io_cases import A30, A100, changed, document
 from migopt.errors import InputError
 from migopt.gpus import load_gpu
-from migopt.io import instance_from_dict, validate_instance
+from migopt.io import InstanceBuilder, instance_from_dict, validate_instance
 from migopt.model import (
     OFF_PARTITION,
     Catalogue,
@@ -284,3 +284,12 @@ def test_a_hundred_thousand_jobs_are_read_in_seconds():
 def test_a_real_table_is_used():
     """The hand-made card of the tests is not mistaken for the shipped one."""
     assert instance_from_dict(document()).gpus[0] == load_gpu(A100)
+
+
+def test_a_job_too_large_for_the_whole_card_is_refused_with_mig_off_too():
+    """MIG off gives a job the card's memory, no more: one error with the bytes needed and there."""
+    builder = InstanceBuilder("x", gpu="A100-40GB", catalogue="paper-12", mig_off=True)
+    builder.job(release_min=0, due_min=9, full_gpu_min=1, memory_bytes=10**12)
+    with pytest.raises(InputError, match=r"needs 1000000000000 bytes, its largest slice has \d+") as caught:
+        builder.build()
+    assert caught.value.where == "jobs[0].memory_bytes"
