@@ -288,7 +288,7 @@ def test_a_real_table_is_used():
 
 def test_a_job_too_large_for_the_whole_card_is_refused_with_mig_off_too():
     """MIG off gives a job the card's memory, no more: one error with the bytes needed and there."""
-    builder = InstanceBuilder("x", gpu="A100-40GB", catalogue="paper-12", mig_off=True)
+    builder = InstanceBuilder("x", gpu="A100-40GB", catalogue="paper-12").mig_off()
     builder.job(release_min=0, due_min=9, full_gpu_min=1, memory_bytes=10**12)
     with pytest.raises(InputError, match=r"needs 1000000000000 bytes, its largest slice has \d+") as caught:
         builder.build()
