@@ -180,7 +180,12 @@ class _Run:
                     mode,
                     # With scope slices a change may cost less than tau on the whole GPU.
                     "ignore" if mode == "change" and scope == "slices" else mode,
-                    Improver(order, max_changes=changes, seed=self.budget.seed),
+                    Improver(
+                        order,
+                        max_changes=changes,
+                        seed=self.budget.seed,
+                        should_stop=self.solver.should_stop,
+                    ),
                     windows=Windows.open(problem),
                 )
             )
@@ -414,7 +419,12 @@ class _Run:
     def _free(self, side: _Side) -> Improver:
         if side.free is None:
             order = EventOrder(side.problem, tau=0.0)
-            side.free = Improver(order, max_changes=None, seed=self.budget.seed)
+            side.free = Improver(
+                order,
+                max_changes=None,
+                seed=self.budget.seed,
+                should_stop=self.solver.should_stop,
+            )
         return side.free
 
     @staticmethod

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -211,14 +211,27 @@ def useful_classes(problem: OneGpu, plan: OrderPlan, most: int) -> tuple[int, ..
 class Improver:
     """Keeps the best plan of one problem and improves it by exchanges of events."""
 
-    def __init__(self, solver: EventOrder, *, max_changes: int | None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        solver: EventOrder,
+        *,
+        max_changes: int | None,
+        seed: int = 0,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> None:
         self.solver, self.problem = solver, solver.problem
+        self.should_stop = should_stop
         self.max_changes = max_changes
         self.best: OrderPlan | None = None
         self.seen: set[Order] = set()
         self.draw = random.Random(seed)
         #: Classes of partitions that changes may lead to.
         self.classes: tuple[int, ...] = tuple(range(len(self.problem.classes)))
+
+    def _over(self, deadline: float) -> bool:
+        return time.perf_counter() > deadline or (
+            self.should_stop is not None and self.should_stop()
+        )
 
     def offer(self, order: Order | None) -> OrderPlan | None:
         """Price an order not seen yet; keep it when it is the best."""
@@ -236,7 +249,7 @@ class Improver:
     def shake(self, deadline: float) -> None:
         """Random exchanges on the best plan, each followed by improvement, until ``deadline``."""
         idle = 0
-        while self.best is not None and time.perf_counter() < deadline and idle < 150:
+        while self.best is not None and idle < 150 and not self._over(deadline):
             order: Order = (self.best.events, self.best.first)
             for _ in range(self.draw.randint(2, 4)):
                 near: list[Order] = [(events, order[1]) for events in swaps(order[0])]
@@ -277,7 +290,7 @@ class Improver:
         for number, candidate in enumerate(moves):
             if better is not None and number % batch == 0:
                 break
-            if time.perf_counter() > deadline:
+            if self._over(deadline):
                 break
             found = self.offer(candidate)
             least = (better or current).cost
