@@ -15,7 +15,7 @@ import numpy as np
 
 from migopt.bounds.split.bound import SplitResult
 from migopt.bounds.split.evaluate import Evaluator
-from migopt.metrics import power_profile
+from migopt.metrics import Steps, power_profile
 from migopt.model import Instance, Schedule
 from migopt.units import MS_PER_MINUTE, UJ_PER_WMIN
 
@@ -81,7 +81,8 @@ def gap_by_period(
     spans = busy_periods(instance, schedule)
     a = instance.weight_a
     done = schedule.completions_ms()
-    energy = [_energy_cost(instance, schedule, start, end) for start, end, _ in spans]
+    steps = power_profile(instance, schedule)
+    energy = [_energy_cost(instance, steps, start, end) for start, end, _ in spans]
     lower = _shares(bound, spans) if bound is not None else [None] * len(spans)
     per_ms = float(1 / ((a + 1) * instance.total_weight * MS_PER_MINUTE))
     out = []
@@ -95,9 +96,11 @@ def gap_by_period(
     return out
 
 
-def _energy_cost(instance: Instance, schedule: Schedule, start: int, end: int) -> float:
+def _energy_cost(
+    instance: Instance, profiles: Sequence[Steps | None], start: int, end: int
+) -> float:
     total = 0
-    for model, steps in zip(instance.gpus, _steps(instance, schedule), strict=True):
+    for model, steps in zip(instance.gpus, profiles, strict=True):
         if steps is None:
             continue
         idle = instance.power[model.key].idle_mw
@@ -108,15 +111,6 @@ def _energy_cost(instance: Instance, schedule: Schedule, start: int, end: int) -
                 total += both * (power - idle)
     a = instance.weight_a
     return float(a * total / UJ_PER_WMIN / (a + 1))
-
-
-_LAST: list[tuple[int, Any]] = []
-
-
-def _steps(instance: Instance, schedule: Schedule) -> Any:
-    if not _LAST or _LAST[0][0] != id(schedule):
-        _LAST[:] = [(id(schedule), power_profile(instance, schedule))]
-    return _LAST[0][1]
 
 
 def _shares(bound: SplitResult, spans: Sequence[tuple[int, int, list[int]]]) -> list[float]:

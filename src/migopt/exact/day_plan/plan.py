@@ -10,6 +10,7 @@ import numpy as np
 
 from migopt.bounds.split.bound import cases
 from migopt.exact.day_plan.order import events_of, improve
+from migopt.exact.day_plan.periods import gap_by_period
 from migopt.exact.day_plan.program import DayOrder
 from migopt.exact.day_plan.search import anneal
 from migopt.exact.day_plan.start import Walk, start_walk
@@ -71,7 +72,11 @@ class DayPlan:
     progress: Callable[[float, float], None] | None = None
 
     def solve(self, instance: Instance, budget: Budget) -> SolveResult:
-        """Return the best schedule found within the budget; it proves no bound."""
+        """Return the best schedule found within the budget; it proves no bound.
+
+        ``detail``: ``search_cost`` before the event-order LP, ``rounding`` (what ticks added), and
+        ``periods``, the cost of every busy period (``Period.as_dict``).
+        """
         reason = why_not(instance)
         if reason is not None:
             return SolveResult(Outcome.NOT_APPLICABLE, StopReason.FINISHED, message=reason)
@@ -116,6 +121,9 @@ class DayPlan:
             engine="migopt day plan",
             detail={
                 "search_cost": found.walk.cost + float(instance.constant_cost),
+                "periods": []
+                if schedule is None
+                else [period.as_dict() for period in gap_by_period(instance, schedule)],
                 "rounding": None if found.plan is None else found.cost - claimed,
             },
             message="" if schedule is not None else "no plan was found",
