@@ -4,6 +4,7 @@
 
 Cases of up to 8 jobs get ``--limit8`` seconds, larger ones ``--limit12``. Gaps are active gaps between the
 schedule in ticks, checked and measured, and the bound. No policy may beat a schedule or a bound.
+A run that was ended goes on where it stopped (a journal beside the output, removed at the end).
 """
 
 from __future__ import annotations
@@ -104,10 +105,20 @@ def main() -> int:
         if jobs <= options.most_jobs:
             limit = options.limit8 if jobs <= 8 else options.limit12
             tasks.append((path.name, limit, options.gap, options.processor))
+    journal = options.out.with_suffix(".jsonl")
     rows = []
-    with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
-        for row in pool.imap_unordered(run, tasks):
+    if journal.exists():
+        rows = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+    known = {row["case"] for row in rows}
+    left = [task for task in tasks if task[0].removesuffix(".json") not in known]
+    with (
+        multiprocessing.get_context("spawn").Pool(options.processes) as pool,
+        journal.open("a", encoding="utf-8") as file,
+    ):
+        for row in pool.imap_unordered(run, left):
             rows.append(row)
+            file.write(json.dumps(row) + "\n")
+            file.flush()
             print(
                 f"{row['case']} {row['jobs']:2d} jobs  gap {row['active_gap']:.2%}"
                 f"  {row['wall_s']:.1f} s ({row['cpu_s']:.1f} s of processor)  {row['outcome']}",
@@ -136,6 +147,7 @@ def main() -> int:
         "cases": rows,
     }
     options.out.parent.mkdir(parents=True, exist_ok=True)
+    journal.unlink()
     options.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(summary, indent=1))
     return 1 if summary["beaten_by_a_policy"] or summary["illegal"] else 0

@@ -59,7 +59,7 @@ def test_a_job_that_must_not_be_stopped_makes_it_a_bound() -> None:
 
 
 def test_scope_slices_ignores_tau_in_the_bound() -> None:
-    """With scope slices the bound is that of free changes, the schedule legal, and the message says what is left out."""
+    """With scope slices the bound is that of free changes, the schedule legal, the message says what is left out."""
     instance = late_instance(5, jobs=3, scope="slices", tau_ms=30_000)
     result = IntervalMilp().solve(instance, Budget(3.0, gap=1e-3))
     free = IntervalMilp().solve(late_instance(5, jobs=3, tau_ms=0), Budget(3.0, gap=1e-3))
