@@ -10,7 +10,7 @@ from migopt.errors import MigoptError
 from migopt.metrics import measure
 from migopt.model import Instance, Schedule
 from migopt.schedulers import dispatch_rules, parse_policy
-from migopt.schedulers.partition import best_fixed, no_mig, static, timetable
+from migopt.schedulers.partition import best_fixed, look_ahead, no_mig, static, timetable
 from migopt.schedulers.play import play, score
 from migopt.testing.cases import random_instance
 from migopt.units import MS_PER_DAY
@@ -62,11 +62,16 @@ def _partition_rule(
     sizes = [len(instance.catalogue(gpu)) for gpu in range(len(instance.gpus))]
     kinds = ["static", "per_gpu", "best_fixed"] + ["no_mig"] * instance.mig_off
     kinds += ["timetable"] * (1 if instance.repartition.scope == "never" else 5)
+    # On the reference every forecast is a simulation of its own: small cases only.
+    kinds += ["look_ahead"] * (len(instance.jobs) <= 8 and len(instance.gpus) == 1)
     kind = draw.choice(kinds)
     if kind == "no_mig":
         return kind, no_mig.NoMig()
     if kind == "best_fixed":
         return kind, best_fixed.BestFixed()
+    if kind == "look_ahead":
+        margin, keep = draw.choice((0.0, 0.0, 0.1)), draw.random() < 0.3
+        return kind, look_ahead.LookAhead(draw.randint(1, min(sizes)), margin, keep)
     if kind == "timetable":
         first = instance.jobs[0].release_ms if instance.jobs else 0
         last = max((job.due_ms for job in instance.jobs), default=1)

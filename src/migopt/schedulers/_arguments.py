@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from migopt.errors import InputError
+from collections.abc import Mapping
+
+from migopt.errors import InputError, nearest_hint
 
 
 def no_argument(rule: str, argument: str) -> None:
@@ -20,3 +22,34 @@ def whole_number(rule: str, what: str, text: str, least: int) -> int:
     if value < least:
         raise InputError(f"{rule}: {what} must be at least {least}, not {value}")
     return value
+
+
+def real_number(rule: str, what: str, text: str, least: float, most: float) -> float:
+    """Read a number from ``least`` to ``most``."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise InputError(f"{rule}: {what} must be a number, not {text!r}") from None
+    if not least <= value <= most:
+        raise InputError(f"{rule}: {what} must be from {least:g} to {most:g}, not {text}")
+    return value
+
+
+def named(rule: str, argument: str, known: Mapping[str, str]) -> dict[str, str]:
+    """Read ``name=value,name=value``; names that are not given keep their default.
+
+    Parameters
+    ----------
+    known : Mapping
+        Names and their defaults, as text.
+    """
+    values = dict(known)
+    for item in filter(None, argument.split(",")):
+        name, equals, text = item.partition("=")
+        if name not in known or not equals:
+            hint = nearest_hint(name, known)
+            raise InputError(
+                f"{rule} takes {', '.join(f'{n}=…' for n in known)}, not {item!r}{hint}"
+            )
+        values[name] = text
+    return values

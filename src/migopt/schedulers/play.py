@@ -84,7 +84,8 @@ def _compiled_run(
             raise NotApplicableError(f"{type(which).__name__} has no compiled body")
         return None
     loaded = "migopt.sim.compiled" in sys.modules
-    if engine == "auto" and not loaded and len(instance.jobs) < FEW_JOBS:
+    few = getattr(partitioner, "few_jobs", FEW_JOBS)
+    if engine == "auto" and not loaded and len(instance.jobs) < few:
         return None
     from migopt.sim.arrays import arrays_of
     from migopt.sim.compiled import CompiledRun

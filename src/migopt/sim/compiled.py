@@ -60,22 +60,37 @@ class CompiledRun:
         D = arrays.data
         room = 3 * int(D[at.SLOTS]) + int(D[at.GPUS]) + 1
         self.capacity = capacity = max(4096, 4 * room) if record else 0
-        self.room = room
+        self.room, self.seed = room, seed_word(seed)
+        self.scratch: Ints | None = None
         program = rule_array(rule, plan)
         self.state = np.empty(int(D[at.S_SIZE]) + len(program) + at.LOG_S * capacity, np.int64)
         self.log: list[Ints] = []
-        kernel.reset(D, self.state, program, seed_word(seed), capacity)
+        kernel.reset(D, self.state, program, self.seed, capacity)
         kernel.start(D, self.state, arrays.first_parts(plan.first))
 
     def play(self) -> CompiledRun:
         """Play to the end; raises as ``migopt.sim.simulate`` does where the run cannot end."""
         while True:
-            status = kernel.play(self.arrays.data, self.state)
+            status = self._play()
             self.empty_log()
             if status == at.FINISHED_RUN:
                 return self
             if status != at.LOG_FULL:
                 self.refuse(status)
+
+    def _play(self) -> int:
+        D, rule = self.arrays.data, self.plan.ahead
+        if rule is None:
+            return int(kernel.play(D, self.state))
+        from migopt.sim import ahead
+
+        if self.scratch is None:
+            self.scratch = np.empty(int(D[at.S_SIZE]), np.int64)
+        instance = self.arrays.instance
+        counts = [len(instance.catalogue(gpu)) for gpu in range(len(instance.gpus))]
+        settings = np.array([self.seed, rule.keep], np.int64)
+        money = np.array([rule.energy, rule.tardiness, rule.margin])
+        return int(ahead.play_ahead(D, self.state, self.scratch, np.array(counts), settings, money))
 
     def make_room(self) -> None:
         """Empty the log unless one more instant fits."""

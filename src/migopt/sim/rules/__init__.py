@@ -53,6 +53,26 @@ class CompiledRule:
 
 
 @dataclass(frozen=True, slots=True)
+class Ahead:
+    """Change partitions by forecasts, at every arrival and completion.
+
+    Attributes
+    ----------
+    energy, tardiness : float
+        Cost per microjoule and per millisecond of weighted tardiness, in any one unit.
+    margin : float
+        Share of the cost of staying that a change must save.
+    keep : bool
+        Only changes whose partition has every slice that runs a job.
+    """
+
+    energy: float
+    tardiness: float
+    margin: float = 0.0
+    keep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionPlan:
     """What a built-in partition rule does, as the kernel plays it.
 
@@ -62,10 +82,13 @@ class PartitionPlan:
         Per GPU the partition at time 0.
     timetable : tuple of (ms of the day, catalogue number)
         Changes at these times of every day; empty for partitions that stay.
+    ahead : Ahead, optional
+        Changes by forecasts.
     """
 
     first: list[Partition]
     timetable: tuple[tuple[int, int], ...] = ()
+    ahead: Ahead | None = None
 
 
 #: MET rounds the energy weight to the nearest fraction with at most this denominator.
