@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from migopt.bounds.busy_vectors import Case, busy_vectors
+from migopt.bounds.busy_vectors import Case
 from migopt.bounds.split.ascend import Ascent, ascend, transfer
+from migopt.bounds.split.covers import cases, why_not
 from migopt.bounds.split.evaluate import Evaluator
 from migopt.bounds.split.exact import evaluate_multipliers, round_down
 from migopt.bounds.split.multipliers import Multipliers, round_prices
@@ -22,6 +23,8 @@ from migopt.bounds.split.problem import (
     build_problem,
 )
 from migopt.model import Instance
+
+__all__ = ["SplitResult", "cases", "split_bound", "why_not"]
 
 #: First step lengths that are tried for a moment, in units of the step scale; the best goes on.
 TRIAL_STEPS = (0.003, 0.012, 0.05)
@@ -67,43 +70,6 @@ class SplitResult:
     def value(self) -> float:
         """The bound as a float, rounded down."""
         return round_down(self.lower)
-
-
-def why_not(instance: Instance) -> str | None:
-    """Return why the splitting bound does not cover the instance, or None."""
-    if instance.kind != "schedule":
-        return f"problem kind {instance.kind}: the splitting bound covers schedules"
-    if not instance.jobs:
-        return None
-    for model in instance.gpu_models:
-        curve = instance.power.get(model.key)
-        if curve is None:
-            if instance.weight_a > 0:
-                return f"energy has weight, but {model.key} has no power curve"
-            continue
-        if min(curve.busy_mw) < curve.idle_mw:
-            return f"{model.key} needs less power busy than idle"
-        if instance.mig_off and instance.weight_a > 0:
-            if curve.off_busy_mw is None:
-                return f"the power of {model.key} with MIG off is not given"
-            if curve.off_busy_mw < curve.idle_mw:
-                return f"{model.key} with MIG off needs less power busy than idle"
-    return None
-
-
-def cases(instance: Instance) -> list[Case]:
-    """Return the cases whose least bound counts; a case in which some job cannot run is left out."""
-    if not instance.mig_off:
-        return ["mig"]
-    if len(instance.gpus) > 1:
-        return ["both"]
-    found: list[Case] = []
-    both: tuple[Case, ...] = ("mig", "off")
-    for case in both:
-        vectors = busy_vectors(instance, instance.gpus[0], case)
-        if all(any(vectors.rates(instance, job)) for job in instance.jobs):
-            found.append(case)
-    return found
 
 
 def split_bound(

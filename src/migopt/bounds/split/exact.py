@@ -8,6 +8,7 @@ prices are; ``evaluate_multipliers`` raises where the stored grid and windows do
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -16,16 +17,19 @@ from numpy.typing import NDArray
 
 from migopt.bounds.busy_vectors import BusyVectors, busy_vectors
 from migopt.bounds.kernel.tables import partition_types
+from migopt.bounds.split.covers import cases, why_not
+from migopt.bounds.split.exact_jobs import job_cost
 from migopt.bounds.split.multipliers import Multipliers
 from migopt.errors import InputError
-from migopt.model import Instance, Job
+from migopt.model import Instance
 from migopt.units import MS_PER_MINUTE, UJ_PER_WMIN
 
 Ints = NDArray[np.int64]
+#: Prices, costs per millisecond and times are below this, so that sums of them fit into 64 bits.
+LARGEST = 2**50
+MISFIT = "these multipliers do not fit the instance"
 #: Stands for "no assignment fills this vector"; far below any sum of prices.
 NEVER = -(2**60)
-#: Extra bits of a job's price of work.
-LAMBDA_BITS = 24
 
 
 def evaluate_multipliers(instance: Instance, multipliers: Multipliers) -> Fraction:
@@ -51,6 +55,27 @@ def evaluate_multipliers(instance: Instance, multipliers: Multipliers) -> Fracti
     return instance.constant_cost + Fraction(jobs - gpus) / Fraction(2) ** multipliers.exponent
 
 
+def proven_lower(instance: Instance, proofs: Sequence[Multipliers]) -> Fraction:
+    """Return the bound on every schedule of the instance that several multipliers prove together.
+
+    On one GPU where MIG may be off, both cases must be there: the bound is the lower of the two.
+
+    Raises
+    ------
+    InputError
+        Some multipliers do not fit the instance, or a case is missing.
+    """
+    values: dict[str, Fraction] = {}
+    for proof in proofs:
+        value = evaluate_multipliers(instance, proof)
+        values[proof.case] = max(value, values.get(proof.case, value))
+    needed = cases(instance)
+    missing = [case for case in needed if case not in values]
+    if missing or not needed:
+        raise InputError(f"{MISFIT}: case {(missing or ['mig'])[0]} is missing")
+    return min(values[case] for case in needed)
+
+
 def round_down(value: Fraction) -> float:
     """Return the largest float not above ``value``."""
     near = float(value)
@@ -58,6 +83,12 @@ def round_down(value: Fraction) -> float:
 
 
 def _require_fit(instance: Instance, m: Multipliers) -> None:
+    """Refuse what the proof does not cover, and numbers that 64 bits might not hold."""
+    reason = why_not(instance)
+    if reason is not None:
+        raise InputError(f"{MISFIT}: {reason}")
+    if m.case not in ("mig", "off", "both"):
+        raise InputError(f"{MISFIT}: unknown case {m.case!r}")
     jobs, grid = instance.jobs, m.grid_ms
     pairs = int((m.last - m.first).sum()) if len(m.first) else 0
     wanted = tuple(
@@ -66,30 +97,41 @@ def _require_fit(instance: Instance, m: Multipliers) -> None:
     )
     width = sum(len(groups) for _, groups in wanted)
     faults = [
-        (m.case not in ("mig", "off", "both"), "unknown case"),
+        (not 1 <= m.parts <= 10_000, "tau is cut into too many parts, or none"),
+        (not -1000 <= m.exponent <= 1000, "the exponent is out of range"),
         (m.case != "both" and len(instance.gpus) > 1 and instance.mig_off, "case must be both"),
         (m.case == "off" and len(instance.gpus) > 1, "case off is for one GPU"),
         (m.groups != wanted, "the groups of profiles differ"),
         (len(m.first) != len(jobs) or len(m.last) != len(jobs), "the number of jobs differs"),
         (m.prices.shape != (pairs, width), "the number of prices differs"),
         (bool((m.prices < 0).any()), "a price is negative"),
-        (bool((m.prices >= 2**50).any()), "a price is too large"),
-        (
-            grid.size < 1 or grid[0] != 0 or bool((np.diff(grid) <= 0).any()),
-            "the grid is not rising",
-        ),
+        (bool((m.prices >= LARGEST).any()), "a price is too large"),
+        (grid.size < 1 or int(grid[0]) != 0, "the grid does not begin at 0"),
+        (bool((grid < 0).any() or (grid > LARGEST).any()), "the grid goes too far"),
+        (bool((np.diff(grid) <= 0).any()), "the grid is not rising"),
         (bool((m.first >= m.last).any() or (m.first < 0).any()), "a window is empty"),
         (bool((m.last > grid.size - 1).any()), "a window leaves the grid"),
     ]
     for wrong, text in faults:
         if wrong:
-            raise InputError(f"these multipliers do not fit the instance: {text}")
+            raise InputError(f"{MISFIT}: {text}")
+    if jobs and max(_unit_costs(instance, m)) >= LARGEST:
+        raise InputError(f"{MISFIT}: the exponent is too large for its costs")
     for job, first in zip(jobs, m.first, strict=True):
         if grid[first] > job.release_ms:
-            raise InputError(
-                f"these multipliers do not fit the instance: the window of job {job.id} "
-                "begins after its release"
-            )
+            raise InputError(f"{MISFIT}: the window of job {job.id} begins after its release")
+
+
+def _unit_costs(instance: Instance, m: Multipliers) -> list[int]:
+    """Return what a millisecond of tardiness and of the largest power costs, in the unit of prices."""
+    unit, a = Fraction(2) ** m.exponent, instance.weight_a
+    most = max(job.weight for job in instance.jobs)
+    late = Fraction(most, instance.total_weight * MS_PER_MINUTE) / (a + 1)
+    powers = [
+        max(busy_vectors(instance, model, m.case).extra_mw)  # type: ignore[arg-type]
+        for model in instance.gpu_models
+    ]
+    return [int(late * unit), *(int(a * mw / (a + 1) / UJ_PER_WMIN * unit) for mw in powers)]
 
 
 # ------------------------------------------------------------------ jobs
@@ -105,87 +147,13 @@ def _jobs_part(instance: Instance, m: Multipliers) -> int:
     ]
     total, row = 0, 0
     for j, job in enumerate(instance.jobs):
-        rates = np.array([r for v in columns for r in v.rates(instance, job)], dtype=object)
+        rates = [r for v in columns for r in v.rates(instance, job)]
         beta = int(Fraction(job.weight, instance.total_weight * MS_PER_MINUTE) / (a + 1) * unit)
         lo, hi = int(m.first[j]), int(m.last[j])
         prices = m.prices[row : row + hi - lo]
-        total += _one_job(job, beta, m.grid_ms[lo : hi + 1], prices, rates)
+        total += job_cost(job, beta, m.grid_ms[lo : hi + 1], prices, rates)
         row += hi - lo
     return total
-
-
-def _one_job(job: Job, beta: int, times: Ints, prices: Ints, rates: NDArray[np.object_]) -> int:
-    """Return a lower bound on tardiness cost plus prices paid by one job, over all its last intervals."""
-    base = [beta * max(0, int(t) - job.due_ms) for t in times]
-    best = base[-1]
-    able = np.flatnonzero(rates > 0)
-    if able.size == 0 or job.work <= 0:
-        return best if job.work > 0 else 0
-    prices, rates = prices[:, able], rates[able]
-    # Intervals that begin before the due date cost nothing by themselves: the last of them stands for all.
-    early = int(np.searchsorted(times[:-1], job.due_ms))
-    ends = [] if early == 0 else [early - 1]
-    ends += [m for m in range(early, len(times) - 1)]
-    for m in ends:
-        if base[m] >= best:
-            break
-        surcharge = beta if times[m] >= job.due_ms else 0
-        cheapest = _cheapest(job.work, times[: m + 2], prices[: m + 1], rates, surcharge)
-        if cheapest is not None:
-            best = min(best, base[m] + max(cheapest, 0))
-    return best
-
-
-def _cheapest(
-    work: int, times: Ints, prices: Ints, rates: NDArray[np.object_], surcharge: int
-) -> int | None:
-    """Return a lower bound on the price of ``work``, None if there is not enough time for it.
-
-    For any price lambda per unit of work, lambda work - sum_i L_i max(0, max_k(lambda v_k - c_ik))
-    is at most the least price (linear programming duality). Lambda is found in floats and rounded;
-    the value is computed in integers.
-    """
-    lengths = np.diff(times)
-    top = max(rates)
-    if int(lengths.sum()) * int(top) < work:
-        return None
-    paid = prices.astype(float)
-    paid[-1] += surcharge
-    speeds = rates.astype(float)
-    guess = _best_lambda(float(work), lengths.astype(float), paid, speeds)
-    scaled = int(guess * 2.0**LAMBDA_BITS * float(top))
-    # lambda = scaled / (2 ** LAMBDA_BITS top): multiply everything by that denominator.
-    denominator = int(top) << LAMBDA_BITS
-    whole = prices.astype(object)
-    whole[-1] = whole[-1] + surcharge
-    gain = np.maximum((scaled * rates)[None, :] - whole * denominator, 0).max(axis=1)
-    return int((scaled * work - int((gain * lengths.astype(object)).sum())) // denominator)
-
-
-def _best_lambda(
-    work: float,
-    lengths: NDArray[np.float64],
-    prices: NDArray[np.float64],
-    speeds: NDArray[np.float64],
-) -> float:
-    """Return the price of work at which the intervals would just do all of it (bisection)."""
-    high = float((prices / speeds).max()) + 1.0
-    # Differences of groups may need a higher price than any average one.
-    order = np.argsort(speeds)
-    s, c = speeds[order], prices[:, order]
-    rise = np.diff(s)
-    if (rise > 0).any():
-        slopes = np.diff(c, axis=1)[:, rise > 0] / rise[rise > 0]
-        high = max(high, float(slopes.max(initial=0.0)) * 2 + 1.0)
-    low = 0.0
-    for _ in range(70):
-        middle = 0.5 * (low + high)
-        gain = middle * speeds - prices
-        best = gain.argmax(axis=1)
-        rows = np.arange(len(lengths))
-        done = float((lengths * np.where(gain[rows, best] > 0, speeds[best], 0.0)).sum())
-        low, high = (low, middle) if done >= work else (middle, high)
-    return 0.5 * (low + high)
 
 
 # ------------------------------------------------------------------ GPUs

@@ -19,6 +19,8 @@ from migopt.units import MS_PER_MINUTE
 #: Prices are below 2 ** PRICE_BITS units.
 PRICE_BITS = 30
 FORMAT = "split-1"
+#: Most bytes of one packed array; a day of 8 GPUs takes 40 MB.
+MOST_BYTES = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Multipliers:
                 _unpack(data["prices"]).reshape(-1, columns),
                 int(data["parts"]),
             )
-        except (KeyError, TypeError, ValueError, zlib.error) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, zlib.error) as error:
             raise InputError(f"these multipliers cannot be read: {error!r}") from error
 
 
@@ -114,5 +116,9 @@ def _pack(values: NDArray[np.int64]) -> str:
 
 
 def _unpack(text: str) -> NDArray[np.int64]:
-    planes = np.frombuffer(zlib.decompress(base64.b85decode(text)), np.uint8).reshape(8, -1)
+    inflate = zlib.decompressobj()
+    data = inflate.decompress(base64.b85decode(text), MOST_BYTES)
+    if inflate.unconsumed_tail or not inflate.eof:
+        raise ValueError("packed numbers are cut off, or too many")
+    planes = np.frombuffer(data, np.uint8).reshape(8, -1)
     return np.ascontiguousarray(planes.T).view("<i8").ravel().astype(np.int64)
