@@ -139,7 +139,7 @@ class _Prices:
         """Return, for each last interval, a lower bound on what the work costs, from one lambda."""
         top = max(self.rates)
         # lambda = scaled / (2 ** shift top), kept where gains fit into 64 bits.
-        most = 1 << (GAIN_BITS - 1)
+        most = 1 << GAIN_BITS
         scaled = min(int(price * 2.0**self.shift * float(top)), most)
         offers = np.array([ceil_div(scaled * rate, top) for rate in self.rates], dtype=np.int64)
         net = offers[None, :] - (self.prices << self.shift)
