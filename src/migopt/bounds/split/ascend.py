@@ -51,6 +51,7 @@ def ascend(
     seconds: float = math.inf,
     started: float | None = None,
     report: Callable[[float], bool] | None = None,
+    should_stop: Callable[[], bool] | None = None,
 ) -> Ascent:
     """Raise the bound from ``state``; the best prices are kept.
 
@@ -64,6 +65,8 @@ def ascend(
         Time limit; whichever of rounds and time is further along sets the step length.
     report : callable, optional
         Called with the best value after each round; True stops the ascent.
+    should_stop : callable, optional
+        Asked after each step; True ends the ascent with the best so far.
     """
     now = time.perf_counter()
     began = now if started is None else started
@@ -89,6 +92,8 @@ def ascend(
         )
         spent = time.perf_counter() - now
         done = min(1.0, max(at / (rounds * ROUND), spent / seconds))
+        if should_stop is not None and should_stop():
+            done = 1.0
         if at % ROUND == 0 or done >= 1.0:
             value = evaluator(average)
             if value > state.value:

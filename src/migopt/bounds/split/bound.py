@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -83,6 +83,8 @@ def split_bound(
     start: SplitResult | None = None,
     first_prices: Sequence[tuple[SplitProblem, Any]] = (),
     stop_at: float = np.inf,
+    progress: Callable[[float], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
 ) -> SplitResult:
     """Return the best bound found in about ``seconds``.
 
@@ -104,6 +106,10 @@ def split_bound(
         Prices to begin with, at most one per case (say, from the day LP).
     stop_at : float
         A bound that is enough, in units of cost.
+    progress : callable, optional
+        Called with the bound of the first case now and then, before its exact evaluation.
+    should_stop : callable, optional
+        Asked often; True ends the ascent with the best prices so far.
     """
     found: list[tuple[Fraction, Multipliers, SplitProblem, Ascent, Any]] = []
     began = time.perf_counter()
@@ -124,6 +130,8 @@ def split_bound(
             enough - float(instance.constant_cost),
             start if start is not None and start.problem.case == case else None,
             next((item for item in first_prices if item[0].case == case), None),
+            None if number else progress,
+            should_stop,
         )
         multipliers = round_prices(problem, state.prices, FINAL_PARTS)
         found.append(
@@ -156,10 +164,16 @@ def _one_case(
     enough: float,
     start: SplitResult | None,
     first: tuple[SplitProblem, Any] | None,
+    progress: Callable[[float], None] | None,
+    should_stop: Callable[[], bool] | None,
 ) -> tuple[SplitProblem, Ascent, tuple[float, int]]:
     """Ascend in one case; ``enough`` is without the constant. Return also (tardiness, jobs beyond)."""
+    until = time.perf_counter() + seconds
+    constant = float(instance.constant_cost)
 
     def satisfied(value: float) -> bool:
+        if progress is not None:
+            progress(value + constant)
         return value > enough
 
     small = len(instance.jobs) <= FULL_WINDOWS
@@ -177,6 +191,7 @@ def _one_case(
             0.4 * seconds,
             began,
             satisfied,
+            should_stop,
         )
         if satisfied(state.value):
             return problem, state, chosen
@@ -200,9 +215,11 @@ def _one_case(
         threads,
         steps,
         rounds[1],
-        seconds * (0.6 if start is None else 1.0),
+        # What laying the grids took is taken off here, so that the whole keeps to its time.
+        until - time.perf_counter(),
         began,
         satisfied,
+        should_stop,
     )
     return (fine, refined, new) if refined.value >= state.value else (problem, state, chosen)
 
@@ -216,6 +233,7 @@ def _ascend(
     seconds: float,
     began: float,
     satisfied: Any,
+    should_stop: Callable[[], bool] | None,
 ) -> tuple[Ascent, tuple[float, int]]:
     evaluator = Evaluator(problem, threads=threads, parts=ASCEND_PARTS)
     try:
@@ -231,6 +249,7 @@ def _ascend(
             seconds=max(seconds, 0.01),
             started=began,
             report=satisfied,
+            should_stop=should_stop,
         )
         evaluator(state.prices)
         return state, (float(evaluator.late.sum()), int((evaluator.ending == -2).sum()))

@@ -13,9 +13,16 @@ from migopt.bounds.split.problem import SplitProblem
 from migopt.model import Instance
 from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
 
-#: Share of the budget for the ascent; the exact evaluation of the stored prices takes the rest.
-ASCENT_SHARE = 0.7
+#: Seconds kept for the exact evaluation of the stored prices: so many, and so many per job (twice what
+#: days of 500 and of 4,000 jobs took), and at most this share of the budget.
+EVALUATION_S, EVALUATION_PER_JOB_S, EVALUATION_SHARE = 0.3, 0.002, 0.3
 DEFAULT_SECONDS = 30.0
+
+
+def ascent_seconds(instance: Instance, seconds: float) -> float:
+    """Return how much of ``seconds`` is left for the ascent, the exact evaluation taken off."""
+    kept = EVALUATION_S + EVALUATION_PER_JOB_S * len(instance.jobs)
+    return max(0.05, seconds - min(kept, EVALUATION_SHARE * seconds))
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class SplitBound:
         seconds = DEFAULT_SECONDS if budget.time_limit_s is None else budget.time_limit_s
         found = split_bound(
             instance,
-            seconds=max(0.05, seconds * ASCENT_SHARE),
+            seconds=ascent_seconds(instance, seconds),
             threads=budget.threads,
             completions_ms=self.completions_ms,
             first_prices=self.first_prices,
