@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 import traceback
 from collections import Counter, OrderedDict
 from collections.abc import Callable
@@ -14,11 +15,17 @@ from migopt import io
 from migopt.api import Answer, solve
 from migopt.bench.environment import utc_now
 from migopt.bench.spec import InstanceSpec, RunSpec
-from migopt.errors import MigoptError, MissingExtraError, NotApplicableError
+from migopt.errors import (
+    InfeasiblePartitionError,
+    MigoptError,
+    MissingExtraError,
+    NotApplicableError,
+)
+from migopt.metrics.time_of_day import time_of_day
 from migopt.model import Instance
 from migopt.records import Settings, Status
 from migopt.registry import validate
-from migopt.results import Outcome
+from migopt.results import Outcome, StopReason
 
 Solve = Callable[..., Answer]
 #: Violations kept per record; the count of the rest is said.
@@ -94,6 +101,8 @@ def execute(
         fields["claims"] = "heuristic" if entry is None else entry.claims
         instance, digest = instances.get(run.instance, run.seed)
         fields |= describe(instance, digest)
+        if run.figures_only and (figures := figures_of(instance, run)) is not None:
+            return fields | figures | {"ended_at": utc_now()}
         answer = solver(instance, run.spec, budget=run.budget)
         fields |= _answered(answer)
         if run.keep_schedule and answer.schedule is not None:
@@ -117,6 +126,36 @@ def execute(
         }
     fields["ended_at"] = utc_now()
     return fields
+
+
+def figures_of(instance: Instance, run: RunSpec) -> dict[str, Any] | None:
+    """Return a record's fields for a policy that the compiled simulator plays, None for any other.
+
+    No schedule is built, so none is checked; the figures are those of ``measure`` (the two are
+    compared on thousands of cases by the tests of the simulator).
+    """
+    from migopt.schedulers.figures import policy_figures
+
+    began = time.perf_counter()
+    try:
+        played = policy_figures(instance, run.spec, seed=run.seed)
+    except (InfeasiblePartitionError, NotApplicableError) as error:
+        return {"status": Status.SKIPPED, "reason": str(error)}
+    if played is None:
+        return None
+    wall = time.perf_counter() - began
+    metrics, changes = played
+    return {
+        "status": Status.OK,
+        "reason": "",
+        "outcome": str(Outcome.FEASIBLE),
+        "stop": str(StopReason.FINISHED),
+        "engine": "migopt simulator",
+        "message": "figures only: the schedule was not built",
+        "upper": metrics.cost,
+        "wall_s": wall,
+        **_measured(metrics.as_dict() | changes),
+    }
 
 
 def describe(instance: Instance, digest: str) -> dict[str, Any]:
@@ -164,8 +203,17 @@ def _answered(answer: Answer) -> dict[str, Any]:
         "active_gap": answer.active_gap,
         "violations": shown,
         "wall_s": answer.wall_s,
-        **({} if metrics is None else _measured(metrics.as_dict())),
+        **({} if metrics is None else _measured(metrics.as_dict() | _changes(answer))),
     }
+
+
+def _changes(answer: Answer) -> dict[str, Any]:
+    """Return when partitions change; nothing for a schedule that never does."""
+    schedule = answer.schedule
+    if schedule is None or not schedule.reconfigurations or answer.violations:
+        return {}
+    moves = [(r.start_ms, r.end_ms, r.gpu, r.new) for r in schedule.reconfigurations]
+    return time_of_day(answer.instance, schedule.initial, moves)
 
 
 def _measured(metrics: dict[str, Any]) -> dict[str, Any]:

@@ -104,6 +104,7 @@ def _runs(
     for instance, seeds in instances:
         for seed in seeds:
             kept = keep == "all" or (keep == "first_seed" and seed == seeds[0])
+            unchecked = table.check_schedules == "first_seed" and seed != seeds[0]
             for competitor in competitors:
                 if (
                     competitor.classes is not None
@@ -124,6 +125,7 @@ def _runs(
                         gap=budget.gap,
                         threads=budget.threads,
                         keep_schedule=kept,
+                        figures_only=unchecked and "+" in competitor.spec,
                     )
 
 

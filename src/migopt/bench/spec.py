@@ -86,6 +86,8 @@ class RunSpec:
         The budget.
     keep_schedule : bool
         Whether the schedule and its instance are stored beside the records.
+    figures_only : bool
+        Whether a policy's figures are taken from the simulator, without a schedule to check.
     grace_s : float
         Part of the hard limit: seconds for building, checking and storing.
     """
@@ -100,6 +102,7 @@ class RunSpec:
     gap: float = 0.0
     threads: int = 1
     keep_schedule: bool = True
+    figures_only: bool = False
     grace_s: float = 10.0
 
     @property

@@ -13,6 +13,7 @@ from migopt.errors import InputError, UnknownNameError, nearest_hint
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 Positive = Annotated[float, Field(gt=0, le=30 * 86_400, allow_inf_nan=False)]
 KeepSchedules = Literal["all", "first_seed", "none"]
+CheckSchedules = Literal["all", "first_seed"]
 _SOURCES = ("files", "bundled", "generator", "import")
 
 
@@ -81,6 +82,7 @@ class SuiteFile(_Table):
     entries: Annotated[list[str | EntryTable], Field(min_length=1)]
     instances: Annotated[list[InstanceTable], Field(min_length=1)]
     keep_schedules: KeepSchedules = "all"
+    check_schedules: CheckSchedules = "all"
 
 
 def _attribute(source: str) -> str:

@@ -62,6 +62,15 @@ def score(
     return metrics
 
 
+def compiled_run(
+    instance: Instance, dispatcher: Dispatcher, partitioner: Partitioner, seed: int
+) -> Any:
+    """Return a recorded run of the kernel, not yet played, or None where it has no such rules."""
+    import migopt.sim.compiled  # noqa: F401  (loaded, it serves runs of any length)
+
+    return _compiled_run(instance, dispatcher, partitioner, seed, "auto", record=True)
+
+
 def _compiled_run(
     instance: Instance,
     dispatcher: Any,

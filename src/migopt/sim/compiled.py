@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from migopt.compiled import Ints
 from migopt.errors import InfeasiblePartitionError, PolicyError
 from migopt.metrics import Metrics
 from migopt.metrics.gpu_time import power_mw
-from migopt.model import FrozenMap, Instance, Reconfiguration, Schedule, Segment
+from migopt.model import FrozenMap, Instance, Partition, Reconfiguration, Schedule, Segment
 from migopt.sim import kernel
 from migopt.sim import layout as at
 from migopt.sim.arrays import Arrays
@@ -79,18 +80,31 @@ class CompiledRun:
                 self.refuse(status)
 
     def _play(self) -> int:
-        D, rule = self.arrays.data, self.plan.ahead
-        if rule is None:
+        D, rule, steer = self.arrays.data, self.plan.ahead, self.plan.steer
+        if rule is None and steer is None:
             return int(kernel.play(D, self.state))
-        from migopt.sim import ahead
-
         if self.scratch is None:
             self.scratch = np.empty(int(D[at.S_SIZE]), np.int64)
+        if rule is None:
+            return self._play_steered(steer, self.scratch)
+        from migopt.sim import ahead
+
         instance = self.arrays.instance
         counts = [len(instance.catalogue(gpu)) for gpu in range(len(instance.gpus))]
         settings = np.array([self.seed, rule.keep], np.int64)
         money = np.array([rule.energy, rule.tardiness, rule.margin])
         return int(ahead.play_ahead(D, self.state, self.scratch, np.array(counts), settings, money))
+
+    def _play_steered(self, steer: Callable[..., None] | None, scratch: Ints) -> int:
+        D, S = self.arrays.data, self.state
+        while not (self.capacity and S[at.LOG_COUNT] + self.room > self.capacity):
+            status = int(kernel.advance(D, S))
+            if status != at.DECIDE:
+                return status
+            if steer is not None:
+                steer(D, S, scratch)
+            kernel.dispatch(D, S)
+        return at.LOG_FULL
 
     def make_room(self) -> None:
         """Empty the log unless one more instant fits."""
@@ -179,6 +193,15 @@ class CompiledRun:
             for start, end, gpu, code in changes
         )
         return Schedule(tuple(self.plan.first), tuple(segments), reconfigurations)
+
+    def changes(self) -> list[tuple[int, int, int, Partition]]:
+        """Return the repartitions so far: start, end, GPU, new partition."""
+        count = len(self.arrays.parts)
+        lines = self.lines()
+        return [
+            (start, end, gpu, self.arrays.parts[(-1 - code) % count][1])
+            for start, end, gpu, code in lines[lines[:, 3] < 0].tolist()
+        ]
 
     def summary(self) -> Ints:
         """Return the figures of ``kernel.summarise``."""

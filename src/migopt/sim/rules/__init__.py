@@ -6,6 +6,7 @@ rule in ``schedulers/dispatch`` names its numbers in a ``CompiledRule``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -84,11 +85,15 @@ class PartitionPlan:
         Changes at these times of every day; empty for partitions that stay.
     ahead : Ahead, optional
         Changes by forecasts.
+    steer : callable, optional
+        Called at every instant with the kernel's data, state and scratch state, before the dispatch;
+        may start repartitions.
     """
 
     first: list[Partition]
     timetable: tuple[tuple[int, int], ...] = ()
     ahead: Ahead | None = None
+    steer: Callable[..., None] | None = None
 
 
 #: MET rounds the energy weight to the nearest fraction with at most this denominator.
