@@ -82,7 +82,7 @@ def fields_of(solve: Callable[..., Answer], **changes: Any) -> dict[str, Any]:
 def test_a_schedule_is_scored_by_migopt_not_by_its_solver() -> None:
     """Cost, energy and tardiness come from ``measure``; what the solver claims does not enter."""
     fields = fields_of(
-        solver(outcome=Outcome.FEASIBLE, schedule=SCHEDULE, lower=0.5, claimed_upper=1e-9)
+        solver(outcome=Outcome.FEASIBLE, schedule=SCHEDULE, lower=0.5, claimed_upper=1e9)
     )
     metrics = measure(INSTANCE, SCHEDULE)
     assert fields["status"] == "ok"
@@ -93,6 +93,25 @@ def test_a_schedule_is_scored_by_migopt_not_by_its_solver() -> None:
     assert fields["digest"] == "digest"
     assert fields["constant_cost"] == str(INSTANCE.constant_cost)
     assert fields["settings"].described()["catalogue"] == "by-hand"
+
+
+def test_a_cost_claimed_too_low_fails_its_check() -> None:
+    """More than whole milliseconds account for: the run has failed, and both numbers are said."""
+    cost = measure(INSTANCE, SCHEDULE).cost
+    claimed = cost - 0.5
+    fields = fields_of(
+        solver(outcome=Outcome.FEASIBLE, schedule=SCHEDULE, claimed_upper=claimed, lower=0.5)
+    )
+    assert fields["status"] == "failed"
+    assert repr(cost) in fields["reason"]
+    assert repr(claimed) in fields["reason"]
+    accounted = solver(
+        outcome=Outcome.FEASIBLE,
+        schedule=SCHEDULE,
+        claimed_upper=claimed,
+        detail={"tick_allowance": 0.5},
+    )
+    assert fields_of(accounted)["status"] == "ok"
 
 
 def test_an_illegal_schedule_fails_its_check() -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from migopt.exact.event_order import Assignment, EventOrder, OrderPlan
 from migopt.exact.one_gpu import OneGpu
@@ -66,7 +65,7 @@ def to_ticks(problem: OneGpu, plan: OrderPlan) -> TickPlan:
             replays.append(_Replay(problem, strict, absolute).run())
     costs = [measure(problem.instance, item.schedule).cost_exact for item in replays]
     best = replays[costs.index(min(costs))]
-    return _compared(problem, plan, best.schedule)
+    return compared(problem, plan, best.schedule)
 
 
 def roundings(problem: OneGpu, plan: OrderPlan) -> list[Schedule]:
@@ -74,8 +73,8 @@ def roundings(problem: OneGpu, plan: OrderPlan) -> list[Schedule]:
     return [_Replay(problem, plan, absolute).schedule() for absolute in (True, False)]
 
 
-def _compared(problem: OneGpu, plan: OrderPlan, schedule: Schedule) -> TickPlan:
-    """Account for the difference between a plan and a schedule in ticks."""
+def compared(problem: OneGpu, plan: OrderPlan, schedule: Schedule) -> TickPlan:
+    """Account for the difference between a plan and its schedule in ticks."""
     planned, done = plan.completion(), schedule.completions_ms()
     moved = {}
     late = 0.0
@@ -96,15 +95,18 @@ def _compared(problem: OneGpu, plan: OrderPlan, schedule: Schedule) -> TickPlan:
 
 def _energy(problem: OneGpu, schedule: Schedule) -> float:
     """Return the cost of energy above idle, from the busy vectors of the segments."""
-    moments = sorted({t for s in schedule.segments for t in (s.start_ms, s.end_ms)})
     group_of, number = problem.vectors.group_of, problem.vectors.number
-    total = 0.0
-    for start, end in pairwise(moments):
-        counts = [0] * problem.groups
-        for s in schedule.segments:
-            if s.start_ms <= start and s.end_ms >= end:
-                counts[group_of[s.placement.profile]] += 1
-        total += (end - start) * problem.vector_cost[number[tuple(counts)]]
+    moves: dict[int, list[tuple[int, int]]] = {}
+    for s in schedule.segments:
+        group = group_of[s.placement.profile]
+        moves.setdefault(s.start_ms, []).append((group, 1))
+        moves.setdefault(s.end_ms, []).append((group, -1))
+    counts, before, total = [0] * problem.groups, 0, 0.0
+    for moment in sorted(moves):
+        total += (moment - before) * problem.vector_cost[number[tuple(counts)]]
+        for group, change in moves[moment]:
+            counts[group] += change
+        before = moment
     return float(total) / MS_PER_MINUTE
 
 
@@ -118,7 +120,7 @@ class _Replay:
         self.changes: list[Reconfiguration] = []
 
     def run(self) -> TickPlan:
-        return _compared(self.problem, self.plan, self.schedule())
+        return compared(self.problem, self.plan, self.schedule())
 
     def schedule(self) -> Schedule:
         plan = self.plan
