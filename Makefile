@@ -127,3 +127,7 @@ day-gaps: $(VENV)/.test-ready ## certified gaps of whole days at 1 minute, ten s
 .PHONY: split-study
 split-study: $(VENV)/.test-ready ## the splitting bound on 1,000 small cases: never above a schedule
 	@$(BIN)/python benchmarks/split_study.py --processes $(JOBS) --out benchmarks/results/split_study.json
+
+.PHONY: slot-agreement
+slot-agreement: $(VENV)/.test-ready ## the slot model in HiGHS and in CP-SAT on 200 cases: one optimum
+	@$(BIN)/python benchmarks/slot_agreement.py --processes $(JOBS)

@@ -38,13 +38,10 @@ def applies(instance: Instance) -> str | None:
 
 def make(*, partition: str | int, max_changes: int) -> Any:
     """Return the solver; ``partition`` is ``free``, ``one`` or a number, ``max_changes`` -1 for any."""
-    from migopt.errors import InputError
+    from migopt.exact.partition_choice import partition_choice
 
-    if not (partition in ("free", "one") or isinstance(partition, int)):
-        raise InputError(
-            f"interval_milp: partition must be free, one or a number, not {partition!r}"
-        )
-    return _FromPolicies(partition, None if max_changes < 0 else int(max_changes))
+    choice = partition_choice("interval_milp", partition)
+    return _FromPolicies(choice, None if max_changes < 0 else int(max_changes))
 
 
 class _FromPolicies:

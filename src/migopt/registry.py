@@ -10,7 +10,6 @@ import ast
 import importlib.metadata
 import importlib.util
 import time
-import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -24,7 +23,6 @@ from migopt.errors import (
     MigoptError,
     MissingExtraError,
     NotApplicableError,
-    PolicyError,
     UnknownNameError,
     nearest_hint,
 )
@@ -248,10 +246,9 @@ class PolicySolver:
         except MigoptError:
             raise
         except Exception as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{Path(place.filename).name}, line {place.lineno}"
-            what = f"{type(error).__name__}: {error}"
-            raise PolicyError(f"{self.policy.text} failed: {what} ({where})") from error
+            from migopt.schedulers.policy import rule_failure
+
+            raise rule_failure(self.policy.text, error) from error
         wall = time.perf_counter() - start
         return SolveResult(
             Outcome.FEASIBLE, StopReason.FINISHED, schedule, wall_s=wall, engine="migopt simulator"
@@ -294,6 +291,8 @@ def _parameter(entry: Entry, name: str, raw: str) -> Any:
             raise InputError(
                 f"{entry.name}: {name} must be one of {', '.join(map(str, limits))}, not {raw}"
             )
+    elif isinstance(default, str):
+        return raw
     elif default is not None and not isinstance(value, type(default)):
         raise InputError(
             f"{entry.name}: {name} must be of type {type(default).__name__}, not {raw}"

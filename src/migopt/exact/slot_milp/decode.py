@@ -1,0 +1,24 @@
+"""From values of Pyomo's variables to a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyomo.environ as pyo
+
+from migopt.exact.slot_milp.variables import Variables
+from migopt.exact.slots.data import SlotData
+from migopt.exact.slots.plan import Plan, settled
+
+
+def to_plan(data: SlotData, var: Variables, value: Callable[[pyo.Var], float]) -> Plan:
+    """Return the plan of a solution; ``value`` reads a variable."""
+    runs: list[dict[int, int]] = [{} for _ in data.jobs]
+    for (j, k, t), x in var.x.items():
+        if value(x) > 0.5:
+            runs[j][t] = k
+    classes = []
+    for t in range(data.slots):
+        numbers = range(len(data.classes))
+        classes.append(max(numbers, key=lambda c: value(var.z[c, data.class_slot(c, t)])))
+    return settled(data, classes, runs)

@@ -1,0 +1,63 @@
+"""The two slot models agree with each other, with a dynamic program, and with continuous time."""
+
+from __future__ import annotations
+
+import pytest
+
+from migopt.check import check
+from migopt.exact.interval_milp import IntervalMilp
+from migopt.exact.slot_cpsat import SlotCpSat
+from migopt.exact.slot_milp import SlotMilp
+from migopt.metrics import measure
+from migopt.results import Budget, Outcome, StopReason
+from migopt.testing.slot_reference import slot_case, slot_reference
+
+LIMIT = Budget(60.0)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_both_engines_return_the_same_optimum(seed):
+    """CP-SAT and HiGHS prove one value; both schedules are legal and cost no more than the grid's value."""
+    case = slot_case(seed, jobs=(2, 2, 3))
+    first = SlotCpSat(case.partition, case.slot_ms).solve(case.instance, LIMIT)
+    second = SlotMilp(case.partition, case.slot_ms).solve(case.instance, LIMIT)
+    assert first.outcome == second.outcome
+    if first.outcome is Outcome.INFEASIBLE_PARTITION:
+        assert slot_reference(case) is None
+        return
+    assert (first.stop, second.stop) == (StopReason.FINISHED, StopReason.FINISHED)
+    assert first.detail["grid_objective"] == second.detail["grid_objective"]
+    for result in (first, second):
+        assert result.lower is None
+        assert result.class_lower == pytest.approx(result.claimed_upper, rel=1e-6)
+        assert result.class_lower <= result.claimed_upper
+        assert check(case.instance, result.schedule) == []
+        assert measure(case.instance, result.schedule).cost <= result.claimed_upper * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5, 7, 8, 10, 11, 13, 14, 15])
+def test_dynamic_program_over_slots_finds_the_same(seed):
+    """Two jobs, three partitions: every state of every slot, from the definition alone."""
+    case = slot_case(seed, jobs=(2,), tiny=True)
+    truth = slot_reference(case)
+    result = SlotCpSat(case.partition, case.slot_ms).solve(case.instance, LIMIT)
+    assert (truth is None) == (result.outcome is Outcome.INFEASIBLE_PARTITION)
+    if truth is not None:
+        assert result.claimed_upper == float(truth)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_continuous_optimum_is_no_worse(seed):
+    """The preemptive optimum in continuous time is at most the slot optimum, whatever the partition may do."""
+    case = slot_case(seed, jobs=(2, 3))
+    slots = SlotCpSat(case.partition, case.slot_ms).solve(case.instance, LIMIT)
+    exact = IntervalMilp(case.partition).solve(case.instance, Budget(20.0, gap=1e-4))
+    if slots.outcome is Outcome.INFEASIBLE_PARTITION:
+        assert exact.outcome is Outcome.INFEASIBLE_PARTITION
+        return
+    bound = exact.class_lower if exact.lower is None else exact.lower
+    assert bound is not None
+    assert bound <= measure(case.instance, slots.schedule).cost * (1 + 1e-9)
+    assert bound <= slots.claimed_upper * (1 + 1e-9)
+    if exact.outcome is Outcome.OPTIMAL:
+        assert exact.claimed_upper <= slots.claimed_upper * (1 + 1e-7)
