@@ -80,6 +80,7 @@ def _document(report: ImportReport, output: Path, digest: str) -> dict[str, Any]
         "horizon_ms": report.instance.horizon_ms,
         "weight_a": str(report.instance.weight_a),
         "arrivals_by_hour": report.arrivals_by_hour,
+        "asked_by_hour": report.asked_by_hour,
         "hour_of_day_real": report.hour_of_day_real,
         "observed": list(report.observed),
         "invented": list(report.invented),

@@ -110,6 +110,7 @@ def _import(format: str, path: Path, options: dict[str, Any]) -> ImportReport:
         accepted=selection.accepted,
         dropped=selection.dropped_in_order(),
         arrivals_by_hour=selection.arrivals_by_hour,
+        asked_by_hour=selection.asked_by_hour,
         hour_of_day_real=selection.stated.hour_of_day_real,
         observed=selection.stated.observed,
         invented=_invented(selection),
@@ -159,7 +160,7 @@ def _instance(
         notes.append("hour of day not real: the trace's clock starts at an undisclosed moment")
     catalogue = options.catalogue or ("paper-12" if model.key == "A100-40GB" else "all")
     return Instance(
-        name=f"{format}-{path.name.split('.')[0]}",
+        name=_name(format, path, options),
         gpus=(model,) * options.gpus,
         jobs=builder.jobs(selection.records),
         catalogues=FrozenMap({model.key: build_catalogue(catalogue, model)}),
@@ -181,6 +182,19 @@ def _instance(
             "records": record_table(selection.records),
         },
     )
+
+
+def _name(format: str, path: Path, options: ImportOptions) -> str:
+    """Return a name that differs where the choice of rows differs: days, thinning and its seed."""
+    parts = [format, path.name.split(".")[0]]
+    if options.day is not None:
+        parts.append(f"day{options.day}")
+    if options.window_days is not None:
+        parts.append(f"days{options.window_days.strip()}")
+    if rational(options.keep, "keep") != 1:
+        parts.append(f"keep{options.keep.replace('/', 'of')}")
+        parts.append(f"seed{options.seed}")
+    return "-".join(parts)
 
 
 def _weight(options: ImportOptions, has_power: bool) -> Fraction:

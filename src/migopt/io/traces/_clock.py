@@ -19,6 +19,7 @@ _EPOCH = datetime(1970, 1, 1)
 #: Offsets of zones change at whole multiples of this many seconds only.
 _BLOCK_S = 900
 _LIMIT_S = MAX_TIME_MS / 1000
+DAY_S = 86_400
 
 
 class ZonedOptions(ImportOptions):
@@ -81,20 +82,38 @@ def wall_seconds(text: str) -> float:
 
     Raises ValueError for anything else.
     """
+    try:
+        return _DAYS[text[:10]] + _CLOCKS[text[10:]]
+    except KeyError:
+        return _parsed(text)
+
+
+#: Seconds by date and by time of day as written; a log of years has few of either.
+_DAYS: dict[str, int] = {}
+_CLOCKS: dict[str, int] = {}
+
+
+def _parsed(text: str) -> float:
     if len(text) < 19 or text[4] != "-" or text[13] != ":":
         raise ValueError(text)
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is not None or not 1902 <= moment.year < 2400:
         raise ValueError(text)
     since = moment - _EPOCH
-    seconds = since.days * 86_400 + since.seconds
+    # Fractions are not kept, there may be as many as rows; nor is 24:00:00, which is the next day.
+    if len(text) == 19 and text[11:13] != "24" and not since.microseconds:
+        _DAYS[text[:10]] = since.days * DAY_S
+        _CLOCKS[text[10:]] = since.seconds
+    seconds = since.days * DAY_S + since.seconds
     return seconds + since.microseconds / 1e6 if since.microseconds else seconds
 
 
 def number(text: str) -> float:
     """Read a number of at least 0 and below the greatest time in seconds; raises ValueError."""
-    value = int(text) if text.isdecimal() and len(text) < 12 else float(text)
+    if text.isdecimal() and len(text) < 10:
+        return int(text)
+    value = float(text)
     if not 0 <= value < _LIMIT_S:
         raise ValueError(text)
     # Whole seconds stay integers: exact, and faster to turn into milliseconds.
-    return int(value) if value == int(value) else value
+    return int(value) if value.is_integer() else value

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 from migopt.errors import InputError
 from migopt.io._options import rational
@@ -62,6 +63,32 @@ class Fit:
     memory_bytes: int
 
 
+class _Draft:
+    """A job while it is made: the layout of ``Job``, which it becomes, without its guard.
+
+    A frozen dataclass fills its fields through ``object.__setattr__``, which over a million rows takes
+    longer than reading them from the file.
+    """
+
+    __slots__ = Job.__slots__
+
+    def __init__(self, fields: tuple[Any, ...]) -> None:
+        (
+            self.id,
+            self.release_ms,
+            self.due_ms,
+            self.work,
+            self.rates,
+            self.weight,
+            self.memory_bytes,
+            self.preemptible,
+            self.kind,
+            self.elasticity,
+            self.name,
+        ) = fields
+        self.__class__ = Job  # type: ignore[assignment]
+
+
 class JobBuilder:
     """Turns records into jobs of one GPU model under one set of options.
 
@@ -72,11 +99,18 @@ class JobBuilder:
         self.model, self.options = model, options
         self.memory_gb = _share_of(options.share_of)
         self.speed_of_card = _card_speeds(options.speed)
-        self.slack = None if options.deadline_slack == "chronus" else _slack(options.deadline_slack)
+        chronus = options.deadline_slack == "chronus"
+        self.slack = None if chronus else _slack(options.deadline_slack).as_integer_ratio()
+        self.floor_ms = half_up(options.deadline_floor_s, 1000)
+        self.elasticity = options.elasticity
+        # Shares of an A100 need no memory by default; what is seen in use counts in any case.
+        self.no_need = self.memory_gb is None and options.memory_floor == "none"
         self.full = model.full_profile.name
         self.gain = Fraction(str(options.off_gain)) if options.mig_off else None
         self.fits: dict[float, Fit] = {}
         self.rates: dict[str, FrozenMap] = {}
+        self.work_per_ms: dict[tuple[str, str], int] = {}
+        self.caps: dict[tuple[str, float], str] = {}
         self.plain = sorted(
             (profile for profile in model.profiles if profile.kind == "plain"),
             key=lambda profile: (profile.compute_slices, profile.memory_units),
@@ -86,53 +120,69 @@ class JobBuilder:
         """Return one job per record and copy, numbered in order of arrival."""
         built: list[Job] = []
         for record in records:
-            for copy in range(record.instances):
-                built.append(self._job(len(built), record, copy))
+            built.append(self._job(len(built), record, record.id))
+            for copy in range(1, record.instances):
+                built.append(self._job(len(built), record, f"{record.id}#{copy}"))
         return tuple(built)
 
-    def _job(self, number: int, record: Record, copy: int) -> Job:
-        key = record.id if copy == 0 else f"{record.id}#{copy}"
+    def _job(self, number: int, record: Record, key: str) -> Job:
         label = self._label(record, key)
         rates = self._rates(label)
-        run_ms = half_up(record.run_s, 1000 * self.speed_of_card.get(record.card, 1))
-        reference = record.profile or self.full
-        work = max(1, run_ms * rates[self.model.key][reference])
+        run_s = record.run_s
+        speed = self.speed_of_card.get(record.card)
+        run_ms = half_up(run_s, 1000 if speed is None else 1000 * speed)
         release = half_up(record.arrival_s, 1000)
-        return Job(
-            id=number,
-            release_ms=release,
-            due_ms=release + self._time_to_due_ms(record, run_ms, key),
-            work=work,
-            rates=rates,
-            memory_bytes=self._memory(record),
-            kind=record.kind or ("inference" if record.run_s < SHORT_S else "training"),
-            elasticity=label,
-            name=key,
+        fields = (
+            number,
+            release,
+            release + self._time_to_due_ms(record, run_ms, key),
+            run_ms * self._work_per_ms(label, record.profile) or 1,
+            rates,
+            1,
+            0 if self.no_need and not record.memory_bytes else self._memory(record),
+            True,
+            record.kind or ("inference" if run_s < SHORT_S else "training"),
+            label,
+            key,
         )
+        return _Draft(fields)  # type: ignore[return-value]
+
+    def _work_per_ms(self, label: str, profile: str) -> int:
+        """Return the rate on the slice that the run time was measured on."""
+        rate = self.work_per_ms.get((label, profile))
+        if rate is None:
+            rate = self._rates(label)[self.model.key][profile or self.full]
+            self.work_per_ms[label, profile] = rate
+        return rate
 
     def _time_to_due_ms(self, record: Record, run_ms: int, key: str) -> int:
         if record.limit_s:
             return half_up(record.limit_s, 1000)
-        slack = self.slack
-        if slack is None:
-            slack = _chronus(unit(f"slack|{self.options.seed}|{key}"))
-        time = ceil_div(slack.numerator * run_ms, slack.denominator)
-        if record.request:
-            time = max(time, half_up(self.options.deadline_floor_s, 1000))
-        return time
+        if self.slack is None:
+            drawn = _chronus(unit(f"slack|{self.options.seed}|{key}"))
+            over, under = drawn.as_integer_ratio()
+        else:
+            over, under = self.slack
+        time = ceil_div(over * run_ms, under)
+        return max(time, self.floor_ms) if record.request else time
 
     def _label(self, record: Record, key: str) -> str:
         """Return the elasticity class, or the measured model, of a record."""
-        if self.options.elasticity == "measured":
+        if self.elasticity == "auto" and record.share == 1 and not record.profile:
+            return _third(key)
+        if self.elasticity == "measured":
             models = pool(_MEASURED, "infer" if record.kind == "inference" else "train")
             return models[hash64(f"measured|{key}") % len(models)].id
-        if self.options.elasticity == "linear":
+        if self.elasticity == "linear":
             return "linear"
-        if record.profile:
-            return f"capped-{self.model.profile(record.profile).compute_slices}g"
-        if record.share < 1:
-            return f"capped-{self.fit(record.share).profile.compute_slices}g"
-        return _third(key)
+        cap = self.caps.get((record.profile, record.share))
+        return cap or self._cap(record.profile, record.share)
+
+    def _cap(self, profile: str, share: float) -> str:
+        """Return the class of a job that ran on a slice, or asked for a share of a GPU."""
+        covers = self.model.profile(profile) if profile else self.fit(share).profile
+        label = self.caps[profile, share] = f"capped-{covers.compute_slices}g"
+        return label
 
     def _rates(self, label: str) -> FrozenMap:
         if label not in self.rates:
@@ -150,7 +200,7 @@ class JobBuilder:
         if record.memory_bytes:
             sizes = [p.memory_bytes for p in self.plain if p.memory_bytes is not None]
             return min(record.memory_bytes, max(sizes, default=record.memory_bytes))
-        if self.memory_gb is None and (self.options.memory_floor == "none" or record.share >= 1):
+        if self.no_need or (self.memory_gb is None and record.share >= 1):
             return 0
         return self.fit(record.share).memory_bytes
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from migopt.errors import InputError
 
 _CHUNK = 1 << 20
+#: Lines read at once; few, because the whole log may be lines of a megabyte.
+_BATCH = 64
 #: An element that has not ended after so many characters is broken, not long.
 _LONGEST = 1 << 24
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"\s*")
+#: What stands between two elements, when all of it and the next element's start are at hand.
+_BETWEEN = re.compile(r"\s*,\s*(?=\S)")
 
 
 class _Buffer:
@@ -27,14 +32,15 @@ class _Buffer:
         """Read on; False at the end of the file."""
         parts, size = [self.text[self.at :]], 0
         while size < _CHUNK and not self.ended:
-            item = next(self.lines, None)
-            if item is None:
+            batch = list(islice(self.lines, _BATCH))
+            if not batch:
                 self.ended = True
                 break
-            self.line = item[0]
-            parts.append(item[1])
+            self.line = batch[-1][0]
+            read = "\n".join([text for _, text in batch])
+            parts.append(read)
             parts.append("\n")
-            size += len(item[1]) + 1
+            size += len(read) + 1
         self.text, self.at = "".join(parts), 0
         return size > 0
 
@@ -70,6 +76,10 @@ def elements(lines: Iterable[tuple[int, str]]) -> Iterator[Any]:
         separator = ","
         while separator == ",":
             yield _element(buffer)
+            between = _BETWEEN.match(buffer.text, buffer.at)
+            if between:
+                buffer.at = between.end()
+                continue
             separator = buffer.peek()
             if separator not in (",", "]"):
                 raise buffer.broken(f"{separator or 'its end'} where ',' or ']' must stand")
@@ -79,7 +89,8 @@ def elements(lines: Iterable[tuple[int, str]]) -> Iterator[Any]:
 
 
 def _element(buffer: _Buffer) -> Any:
-    if not buffer.peek():
+    at_hand = buffer.at < len(buffer.text) and not buffer.text[buffer.at].isspace()
+    if not at_hand and not buffer.peek():
         raise buffer.broken("it ends inside")
     while True:
         try:

@@ -1,10 +1,11 @@
-"""The tables beside PAI's task table: jobs with their submission, instances with their run times."""
+"""The tables beside PAI's task table: submissions of jobs, run times of instances, memory in use."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
+from math import ceil
 from operator import itemgetter
 from pathlib import Path
 
@@ -17,6 +18,12 @@ INSTANCE_COLUMNS = (
     *("job_name", "task_name", "inst_name", "worker_name", "inst_id", "status"),
     *("start_time", "end_time", "machine"),
 )
+SENSOR_COLUMNS = (
+    *("job_name", "task_name", "worker_name", "inst_id", "machine", "gpu_name", "cpu_usage"),
+    *("gpu_wrk_util", "avg_mem", "max_mem", "avg_gpu_wrk_mem", "max_gpu_wrk_mem", "read", "write"),
+    *("read_count", "write_count"),
+)
+GIB = 2**30
 #: More copies than this of one task are an error of the file.
 _MOST_COPIES = 100_000
 
@@ -116,6 +123,35 @@ def mean_runs(path: str, notes: list[str]) -> dict[str, tuple[float, int]]:
         raise _in(path, error) from None
     if unread:
         notes.append(f"{unread} malformed rows of the instance table ignored")
+    return found
+
+
+def peak_memory(path: str, notes: list[str]) -> dict[str, int]:
+    """Return the most GPU memory in bytes that any worker had in use, by ``job/task``.
+
+    The table calls its unit GB; its values are whole numbers of MiB, so it is GiB.
+    """
+    found: dict[str, int] = {}
+    unread = 0
+    needed = ("job_name", "task_name", "max_gpu_wrk_mem")
+    try:
+        for row in rows_of(open_lines(Path(path)), SENSOR_COLUMNS, needed, notes):
+            if row is None:
+                unread += 1
+                continue
+            job, task, text = row
+            try:
+                peak = moment(text)
+            except ValueError:
+                unread += 1
+                continue
+            if peak is not None:
+                key = f"{job}/{task}"
+                found[key] = max(found.get(key, 0), ceil(peak * GIB))
+    except InputError as error:
+        raise _in(path, error) from None
+    if unread:
+        notes.append(f"{unread} malformed rows of the sensor table ignored")
     return found
 
 

@@ -6,13 +6,13 @@ elasticity, memory need) is made by ``jobs`` and listed in the report as invente
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from hashlib import blake2b
 from typing import Any
 
 from migopt.errors import InputError
@@ -23,6 +23,8 @@ from migopt.model import Instance
 from migopt.units import MAX_TIME_MS
 
 DAY_S = 86_400
+#: A run time of three years is a slip in a date; times of an instance end at 31 years.
+LONGEST_S = 10**8
 
 
 @dataclass
@@ -38,8 +40,10 @@ class Selection:
     dropped : Counter
         Rows dropped, by reason.
     arrivals_by_hour : list of int
-        Arrivals inside the window per hour of the trace's day, of every row that asked for one GPU
-        and said when, whether or not it ran: what a rate estimate needs.
+        Accepted rows per hour of the trace's day at which they arrived; they sum to ``accepted``.
+    asked_by_hour : list of int
+        The same for every row inside the window that asked for one GPU and said when, whether or not
+        it ran or was thinned out: what a rate estimate needs.
     days : int
         Days from time 0 to the end of the last day kept.
     stated : Stated
@@ -52,6 +56,7 @@ class Selection:
     rows: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     arrivals_by_hour: list[int] = field(default_factory=lambda: [0] * 24)
+    asked_by_hour: list[int] = field(default_factory=lambda: [0] * 24)
     days: int = 1
 
     @property
@@ -76,7 +81,7 @@ class ImportReport:
         Rows read and rows kept; a row with several copies counts once.
     dropped : dict of str to int
         Reason to rows; ``rows = accepted + sum(dropped)``.
-    arrivals_by_hour : list of int
+    arrivals_by_hour, asked_by_hour : list of int
         See ``Selection``.
     hour_of_day_real : bool
         False when hour 0 of the trace is not midnight.
@@ -91,6 +96,7 @@ class ImportReport:
     accepted: int
     dropped: dict[str, int]
     arrivals_by_hour: list[int]
+    asked_by_hour: list[int]
     hour_of_day_real: bool
     observed: tuple[str, ...]
     invented: tuple[str, ...]
@@ -113,34 +119,38 @@ def select(
     kept = Selection(stated)
     unserved: list[float] = []
     records: list[Record] = []
+    narrow = options.only_completed
     for item in items:
-        if isinstance(item, Stated):
-            kept.stated = item
-            continue
-        kept.rows += 1
-        if isinstance(item, Rejection):
+        if isinstance(item, Record):
+            kept.rows += 1
+            plain = 0 < item.run_s < LONGEST_S and not narrow
+            reason = None if plain else _unusable(item, options)
+            if reason is None:
+                records.append(item)
+            else:
+                kept.dropped[reason] += 1
+                unserved.append(item.arrival_s)
+        elif isinstance(item, Rejection):
+            kept.rows += 1
             kept.dropped[item.reason] += 1
             if item.arrival_s is not None and item.reason not in ("cpu_only", "multi_gpu"):
                 unserved.append(item.arrival_s)
-            continue
-        reason = _unusable(item, options)
-        if reason is None:
-            records.append(item)
         else:
-            kept.dropped[reason] += 1
-            unserved.append(item.arrival_s)
+            kept.stated = item
     start = _clock_zero(records, kept.stated.hour_of_day_real)
     first_day, last_day = _window(options)
     begin, end = _limits(start, first_day, last_day)
-    inside = [record for record in records if begin <= record.arrival_s < end]
-    kept.dropped["outside_window"] += len(records) - len(inside)
-    records = inside
-    _count_hours(kept, (record.arrival_s for record in records), start)
-    _count_hours(kept, (arrival for arrival in unserved if begin <= arrival < end), start)
+    if last_day is not None:
+        inside = [record for record in records if begin <= record.arrival_s < end]
+        kept.dropped["outside_window"] += len(records) - len(inside)
+        records = inside
+    kept.asked_by_hour = _by_hour([record.arrival_s for record in records], start)
+    _add(kept.asked_by_hour, _by_hour([at for at in unserved if begin <= at < end], start))
     records.sort(key=lambda record: (record.arrival_s, record.line))
     if options.merge_campaigns is not None:
         _merge_campaigns(records, options.merge_campaigns)
     kept.records = _thin(kept, records, options)
+    kept.arrivals_by_hour = _by_hour([record.arrival_s for record in kept.records], start)
     _shift(kept, options, start, first_day, last_day)
     return kept
 
@@ -149,6 +159,8 @@ def _unusable(record: Record, options: ImportOptions) -> str | None:
     """Return why a record is dropped, or None; a run time of 0 may be replaced."""
     if record.run_s < 0:
         return "negative_duration"
+    if record.run_s >= LONGEST_S:
+        return "malformed"
     if record.run_s == 0:
         if options.min_run_s is None:
             return "zero_duration"
@@ -186,10 +198,13 @@ def _limits(start: float, first_day: int, last_day: int | None) -> tuple[float, 
     return start + DAY_S * first_day, start + DAY_S * last_day
 
 
-def _count_hours(kept: Selection, arrivals: Iterable[float], start: float) -> None:
-    counts = kept.arrivals_by_hour
-    for arrival in arrivals:
-        counts[int((arrival - start) % DAY_S // 3600)] += 1
+def _by_hour(arrivals: list[float], start: float) -> list[int]:
+    counts = Counter([int((arrival - start) % DAY_S) // 3600 for arrival in arrivals])
+    return [counts[hour] for hour in range(24)]
+
+
+def _add(counts: list[int], more: list[int]) -> None:
+    counts[:] = [one + other for one, other in zip(counts, more, strict=True)]
 
 
 def _merge_campaigns(records: list[Record], gap_s: float) -> None:
@@ -258,7 +273,7 @@ def _shift(
 
 def hash64(text: str) -> int:
     """Return a 64-bit hash that is the same in every run and on every machine."""
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
 def unit(text: str) -> Fraction:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from operator import itemgetter
 
 from migopt.errors import InputError
 from migopt.io.traces._import_options import ImportOptions
@@ -53,7 +54,7 @@ def read(
         raise InputError("the file is empty")
     columns = _columns(split_csv(first[1]), notes)
     rows = rows if columns.has_header else chain([first], rows)
-    pods = [_pod(number, split_csv(line), columns) for number, line in rows]
+    pods = list(_pods(rows, columns))
     last = max((end for _, end in pods if end is not None), default=None)
     for item, end in pods:
         if end == last and isinstance(item, Record) and options.censored == "drop":
@@ -69,18 +70,30 @@ def _columns(first: list[str], notes: list[str]) -> Columns:
     return columns
 
 
-def _pod(line: int, fields: list[str], columns: Columns) -> tuple[Record | Rejection, float | None]:
+def _pods(
+    rows: Iterable[tuple[int, str]], columns: Columns
+) -> Iterator[tuple[Record | Rejection, float | None]]:
+    """Yield each pod's item and its end."""
+    needed = itemgetter(*(columns.index[key] for key in _NEEDED))
+    phase = columns.index.get("pod_phase")
+    for line, text in rows:
+        fields = split_csv(text)
+        if len(fields) != columns.width:
+            yield Rejection("malformed"), None
+            continue
+        try:
+            yield _pod(line, needed(fields), "" if phase is None else fields[phase])
+        except ValueError:
+            yield Rejection("malformed"), None
+
+
+def _pod(line: int, fields: tuple[str, ...], phase: str) -> tuple[Record | Rejection, float | None]:
     """Return a pod's record, or the first reason in the fixed order why there is none; and its end."""
-    if len(fields) != columns.width:
-        return Rejection("malformed"), None
-    try:
-        name, num_gpu, gpu_milli, qos, *times = [fields[columns.index[key]] for key in _NEEDED]
-        gpus, milli = int(num_gpu), int(gpu_milli or 0)
-        created, end, started = [_time(text) for text in times]
-    except ValueError:
-        return Rejection("malformed"), None
+    name, num_gpu, gpu_milli, qos, first, last, begun = fields
+    gpus, milli = int(num_gpu), int(gpu_milli or 0)
+    created, end, started = _time(first), _time(last), _time(begun)
     if not name or gpus < 0 or not (gpus == 1) <= milli <= 1000:
-        return Rejection("malformed"), None
+        raise ValueError(line)
     if created is None:
         return Rejection("no_arrival"), end
     if gpus != 1:
@@ -89,23 +102,18 @@ def _pod(line: int, fields: list[str], columns: Columns) -> tuple[Record | Rejec
         return Rejection("never_started", created), end
     if end is None:
         return Rejection("no_end", created), None
-    phase = columns.index.get("pod_phase")
-    return Record(
-        line=line,
-        id=name,
-        arrival_s=created,
-        run_s=end - started,
-        share=milli / 1000,
-        kind="inference" if qos == "LS" else "training",
-        status="failed" if phase is not None and fields[phase] == "Failed" else "completed",
-    ), end
+    kind = "inference" if qos == "LS" else "training"
+    status = "failed" if phase == "Failed" else "completed"
+    return Record(line, name, created, end - started, milli / 1000, kind, status), end
 
 
 def _time(text: str) -> float | None:
     """Return seconds, None for an empty field; raises ValueError for anything else."""
     if not text or text.isspace():
         return None
-    value = int(text) if text.isdecimal() else float(text)
+    if text.isdecimal() and len(text) < 10:
+        return int(text)
+    value = float(text)
     if not 0 <= value < MAX_TIME_MS / 1000:
         raise ValueError(text)
     return value

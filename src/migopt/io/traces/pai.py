@@ -16,7 +16,14 @@ from pydantic import Field
 from migopt.errors import InputError
 from migopt.io.traces._clock import Zone, ZonedOptions, zone
 from migopt.io.traces._pai_list import is_list, read_list
-from migopt.io.traces._pai_tables import copies_of, mean_runs, moment, share_of, submissions
+from migopt.io.traces._pai_tables import (
+    copies_of,
+    mean_runs,
+    moment,
+    peak_memory,
+    share_of,
+    submissions,
+)
 from migopt.io.traces.common import Columns, OpenRuns, Record, Rejection, Stated, split_csv
 
 TITLE = "Alibaba PAI 2020 task table, or the simulator's job list (CSV)"
@@ -42,6 +49,9 @@ class Options(ZonedOptions):
     instance_table: str | None = Field(
         None, description="pai_instance_table: run time is then the mean over instances that ended"
     )
+    sensor_table: str | None = Field(
+        None, description="pai_sensor_table: a task needs the most memory any worker had in use"
+    )
 
 
 def read(
@@ -54,7 +64,7 @@ def read(
         raise InputError("the file is empty")
     fields = split_csv(first[1])
     if is_list(fields):
-        for option in ("job_table", "instance_table"):
+        for option in ("job_table", "instance_table", "sensor_table"):
             if getattr(options, option) is not None:
                 raise InputError("goes with the task table, not with the job list", where=option)
         return read_list(fields, rows, Zone(zone(options.tz)), notes)
@@ -79,21 +89,27 @@ class _Tasks:
             self.jobs = submissions(options.job_table, notes)
         if options.instance_table is not None:
             self.runs = mean_runs(options.instance_table, notes)
-        self.earliest: dict[str, float] = {}
+        self.memory: dict[str, int] = {}
+        if options.sensor_table is not None:
+            self.memory = peak_memory(options.sensor_table, notes)
+        #: When the earliest task of each job started; the task table names no users.
+        self.earliest: dict[str, tuple[float, str]] = {}
         self.without_instances = 0
 
     def items(self, rows: Iterable[tuple[int, str]]) -> Iterator[Record | Rejection | Stated]:
         """Yield one item per task."""
-        yield Stated(OBSERVED if self.jobs is None else (*OBSERVED, "tenant"), True)
+        extra = ["tenant"] if self.jobs is not None else []
+        extra += ["memory"] if self.memory else []
+        yield Stated((*OBSERVED, *extra), True)
         waiting: list[tuple[str, Record | str, float | None]] = []
         for line, text in rows:
             try:
                 waiting.append(self._task(line, split_csv(text)))
             except ValueError:
                 yield Rejection("malformed")
+        found = self.earliest if self.jobs is None else self.jobs
         for job, item, start in waiting:
-            arrival, user = self._arrival(job)
-            placed = self._placed(item, arrival, user, start)
+            placed = self._placed(item, found.get(job), start)
             if placed is not None:
                 yield placed
         yield from self.open.close()
@@ -103,21 +119,16 @@ class _Tasks:
                 "task table"
             )
 
-    def _arrival(self, job: str) -> tuple[float | None, str]:
-        if self.jobs is not None:
-            return self.jobs.get(job, (None, ""))
-        return self.earliest.get(job), ""
-
     def _placed(
-        self, item: Record | str, arrival: float | None, user: str, start: float | None
+        self, item: Record | str, arrival: tuple[float, str] | None, start: float | None
     ) -> Record | Rejection | None:
-        """Return a task's item now that the arrival of its job is known."""
+        """Return a task's item now that arrival and user of its job are known."""
         if arrival is None:
             return Rejection("no_arrival")
-        wall = self.clock.wall(arrival)
+        wall = self.clock.wall(arrival[0])
         if isinstance(item, str):
             return Rejection(item, wall)
-        item.arrival_s, item.tenant = wall, user
+        item.arrival_s, item.tenant = wall, arrival[1]
         if not item.status and start is not None:
             return self.open.item("not_terminal", item, start)
         return item
@@ -127,36 +138,40 @@ class _Tasks:
         if len(fields) != self.width:
             raise ValueError(line)
         job, task, number, status, first, last, demand = self.needed(fields)
-        copies, share, start, end = (
-            copies_of(number),
-            share_of(demand, 100),
-            moment(first),
-            moment(last),
-        )
-        if not job or not (status in _ENDED or status in _OPEN):
+        copies, share = copies_of(number), share_of(demand, 100)
+        start, end = moment(first), moment(last)
+        ended = _ENDED.get(status)
+        if not job or (ended is None and status not in _OPEN):
             raise ValueError(status)
-        if start is not None and not start >= self.earliest.get(job, start + 1):
-            self.earliest[job] = start
-        self.open.last_s = max(self.open.last_s, start or 0, end or 0)
+        if start is not None:
+            seen = self.earliest.get(job)
+            if seen is None or start < seen[0]:
+                self.earliest[job] = (start, "")
+        latest = start if end is None else end if start is None else max(start, end)
+        if latest is not None and latest > self.open.last_s:
+            self.open.last_s = latest
         if share == 0 or share > 1:
             return job, "cpu_only" if share == 0 else "multi_gpu", start
-        run = self._run(f"{job}/{task}", start, end)
+        name = f"{job}/{task}"
+        run = self._run(name, start, end)
         if start is None and run is None:
             return job, "never_started", start
-        if status in _OPEN and start is None:
+        if ended is None and start is None:
             return job, "not_terminal", start
-        if status in _ENDED and run is None:
+        if ended is not None and run is None:
             return job, "no_end", start
         record = Record(
-            line=line,
-            id=f"{job}/{task}",
-            arrival_s=0,
-            run_s=0 if status in _OPEN or run is None else run,
-            share=share,
-            kind="inference" if "evaluator" in task else "",
-            status=_ENDED.get(status, ""),
-            card="" if self.card is None else fields[self.card],
-            instances=copies,
+            line,
+            name,
+            0,
+            0 if ended is None or run is None else run,
+            share,
+            "inference" if "evaluator" in task else "",
+            ended or "",
+            "" if self.card is None else fields[self.card],
+            "",
+            copies,
+            self.memory.get(name, 0),
         )
         return job, record, start
 

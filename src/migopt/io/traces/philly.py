@@ -19,6 +19,7 @@ HOUR_OF_DAY_REAL = True
 OBSERVED = ("id", "arrival", "run_time", "gpus", "status", "tenant")
 
 _NEEDED = ("status", "vc", "jobid", "attempts", "submitted_time")
+_MISSING = ("", "None")
 _STATUS = {"Pass": "completed", "Killed": "cancelled", "Failed": "failed"}
 
 
@@ -54,50 +55,55 @@ class _Reader:
 
     def __init__(self, clock: Zone, open_runs: OpenRuns) -> None:
         self.clock, self.open = clock, open_runs
+        self.shifts = clock.place is not None
 
     def item(self, position: int, job: dict[str, Any]) -> Record | Rejection | None:
         """Return the item of a job, or None when it is held until the end of the trace is known."""
         name, tenant, arrival = job["jobid"], job["vc"], _moment(job["submitted_time"])
-        attempts = [self._attempt(attempt) for attempt in job["attempts"]]
+        run: float = 0
+        most, started = 0, False
+        start = end = None
+        for attempt in job["attempts"]:
+            start, end = self._utc(attempt["start_time"]), self._utc(attempt["end_time"])
+            gpus = 0
+            for machine in attempt["detail"]:
+                gpus += len(machine["gpus"])
+            most = max(most, gpus)
+            if start is not None:
+                started = True
+                run += 0 if end is None else end - start
         if not name or not isinstance(name, str) or not isinstance(tenant, str):
             raise ValueError(name)
         if arrival is None:
             return Rejection("no_arrival")
-        gpus = max((count for _, _, count in attempts), default=0)
-        started = any(start is not None for start, _, _ in attempts)
-        if started and gpus == 0:
+        if started and most == 0:
             return Rejection("cpu_only", arrival)
-        if gpus > 1:
+        if most > 1:
             return Rejection("multi_gpu", arrival)
         if not started:
             return Rejection("never_started", arrival)
-        if job["status"] not in _STATUS:
+        status = job["status"]
+        if status not in _STATUS:
             return Rejection("not_terminal", arrival)
-        record = Record(
-            line=position,
-            id=name,
-            arrival_s=arrival,
-            run_s=sum(end - start for start, end, _ in attempts if None not in (start, end)),
-            status=_STATUS[job["status"]],
-            tenant=tenant,
-        )
-        start, end, _ = attempts[-1]
+        record = Record(position, name, arrival, run, status=_STATUS[status], tenant=tenant)
         if end is not None:
             return record
         if start is None:
             return Rejection("no_end", arrival)
         return self.open.item("no_end", record, start)
 
-    def _attempt(self, attempt: dict[str, Any]) -> tuple[Any, Any, int]:
-        """Return start and end in elapsed seconds, None where missing, and the number of GPUs."""
-        times = [_moment(attempt[key]) for key in ("start_time", "end_time")]
-        start, end = [None if time is None else self.clock.utc(time) for time in times]
-        self.open.last_s = max(self.open.last_s, start or 0, end or 0)
-        return start, end, sum(len(machine["gpus"]) for machine in attempt["detail"])
+    def _utc(self, text: str | None) -> float | None:
+        """Return the elapsed seconds at a time as written, None where it is missing."""
+        if text is None or text in _MISSING:
+            return None
+        moment = wall_seconds(text)
+        if self.shifts:
+            moment = self.clock.utc(moment)
+        if moment > self.open.last_s:
+            self.open.last_s = moment
+        return moment
 
 
 def _moment(text: str | None) -> float | None:
     """Read a time; null and the word None are missing ones."""
-    if text is None or text in ("", "None"):
-        return None
-    return wall_seconds(text)
+    return None if text is None or text in _MISSING else wall_seconds(text)

@@ -142,13 +142,16 @@ class _Reader:
         if "." in ident or "." in fields[self.shown]:
             self.steps += 1
             return None
-        if not _JOB.fullmatch(ident) or not state.strip():
+        if not (ident.isdecimal() or _JOB.fullmatch(ident)) or not state.strip():
             raise ValueError(ident)
         arrived, started, ended = self._utc(submit), self._utc(start), self._utc(end)
         gpus, profile = gpus_of(tres)
         if arrived is None:
             return Rejection("no_arrival")
-        arrival = self.shift.wall(arrived) if self.shift else wall_seconds(submit)
+        if self.shift:
+            arrival = self.shift.wall(arrived)
+        else:
+            arrival = arrived if self.printed.place is None else wall_seconds(submit)
         if started is None:
             return Rejection("never_started", arrival)
         if gpus != 1:
@@ -180,8 +183,11 @@ class _Reader:
         """Return seconds since 1970 (on the wall clock where no zone is known), None if missing."""
         if text in _MISSING:
             return None
-        moment = self.printed.utc(wall_seconds(text))
-        self.open.last_s = max(self.open.last_s, moment)
+        moment = wall_seconds(text)
+        if self.printed.place is not None:
+            moment = self.printed.utc(moment)
+        if moment > self.open.last_s:
+            self.open.last_s = moment
         return moment
 
     def _limit(self, fields: list[str]) -> float:

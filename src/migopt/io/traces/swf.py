@@ -19,7 +19,7 @@ from migopt.io.traces._clock import Zone, number, zone
 from migopt.io.traces._timelimit import TimelimitOptions
 from migopt.io.traces.common import Record, Rejection, Stated
 
-TITLE = "Standard Workload Format (SWF), with --procs-per-gpu or --one-gpu-each"
+TITLE = "Standard Workload Format (SWF), with --procs-per-gpu, --one-gpu-each or --gpus 1"
 HOUR_OF_DAY_REAL = False
 OBSERVED = ("id", "arrival", "run_time", "processors", "status", "tenant")
 
@@ -41,9 +41,13 @@ def read(
     lines: Iterable[tuple[int, str]], options: Options, notes: list[str]
 ) -> Iterator[Record | Rejection | Stated]:
     """Yield what the header says of the clock, then one item per job."""
-    if (options.procs_per_gpu is None) == (not options.one_gpu_each):
+    # One GPU, and nothing said of processors: then every job takes that GPU.
+    alone = "gpus" in options.model_fields_set and options.gpus == 1
+    one_each = options.one_gpu_each or (options.procs_per_gpu is None and alone)
+    if (options.procs_per_gpu is None) == (not one_each):
         raise InputError(
-            "SWF counts processors: give procs_per_gpu or one_gpu_each, one of the two",
+            "SWF counts processors: give procs_per_gpu or one_gpu_each, one of the two "
+            "(gpus 1 alone means one_gpu_each)",
             where="procs_per_gpu",
         )
     rows = iter(lines)

@@ -117,8 +117,10 @@ def test_pending_pod_never_started(tmp_path):
         import_trace("openb", path)
     assert info.value.dropped == {"never_started": 1}
     good = pod("good", times=("0", "9", "0"))
-    without = import_trace("openb", listing(tmp_path, good)).arrivals_by_hour
-    counted = import_trace("openb", listing(tmp_path, good, row)).arrivals_by_hour
+    without = import_trace("openb", listing(tmp_path, good)).asked_by_hour
+    both = import_trace("openb", listing(tmp_path, good, row))
+    counted = both.asked_by_hour
+    assert sum(both.arrivals_by_hour) == both.accepted
     assert [b - a for a, b in zip(without, counted, strict=True)] == [1] + [0] * 23
 
 

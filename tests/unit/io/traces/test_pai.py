@@ -1,6 +1,7 @@
 """The PAI importer: task table with and without the tables beside it, and the simulator's list."""
 
 import csv
+from dataclasses import FrozenInstanceError
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from migopt.errors import InputError
 from migopt.io.traces import NothingLeftError, import_trace
 from migopt.io.traces._pai_tables import mean_runs
+from migopt.model import Job
 
 HEADER = (
     "job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type"
@@ -245,3 +247,44 @@ def test_published_instances(tmp_path, shared):
     assert report.accepted == 1639
     means = {record["id"]: record["run_s"] for record in records(report)}
     assert all(means[key] == total / count for key, (total, count) in runs.items() if total)
+
+
+def test_memory_in_use_is_the_need(tmp_path):
+    """The most that any worker had in use counts, 2.5 GiB here; a task without sensors needs none."""
+    row = "j,worker,w{},i,m,g,1.0,1.0,1.0,1.0,0.5,{},1.0,1.0,1.0,1.0"
+    sensors = table(tmp_path, row.format(0, 1.25), row.format(1, 2.5), "j,x", name="sensors.csv")
+    path = table(tmp_path, task("j", n="2.0"), task("k"))
+    report = import_trace("pai", path, sensor_table=str(sensors))
+    assert [job.memory_bytes for job in report.instance.jobs] == [5 * 2**29, 5 * 2**29, 0]
+    assert "memory" in report.observed
+    assert "memory" not in report.invented
+    assert "1 malformed rows of the sensor table ignored" in report.notes
+
+
+def test_name_and_hours_tell_which_rows(tmp_path):
+    """The name carries thinning and seed; hours of accepted rows sum to them, of all rows to more."""
+    path = table(
+        tmp_path, *(task(f"j{i}", times=(f"{100 + i}.0", f"{200 + i}.0")) for i in range(40))
+    )
+    report = import_trace("pai", path, keep="1/4", seed=3)
+    assert report.instance.name == "pai-tasks-keep1of4-seed3"
+    assert sum(report.arrivals_by_hour) == report.accepted < 40
+    assert sum(report.asked_by_hour) == 40
+    assert import_trace("pai", path, day=0).instance.name == "pai-tasks-day0"
+
+
+def test_run_time_of_years_is_a_slip(tmp_path):
+    """An end in another century spoils its own row only, not the whole import."""
+    path = table(tmp_path, task("a"), task("b", times=("100.0", "200000000.0")))
+    report = import_trace("pai", path)
+    assert (report.accepted, report.dropped) == (1, {"malformed": 1})
+
+
+def test_jobs_are_like_those_of_the_constructor(tmp_path):
+    """Jobs are filled without the guard of the frozen class, and are none the different for it."""
+    (job,) = import_trace("pai", table(tmp_path, task())).instance.jobs
+    same = Job(**{name: getattr(job, name) for name in Job.__slots__})
+    assert type(job) is Job
+    assert (job, hash(job), job.name) == (same, hash(same), same.name)
+    with pytest.raises(FrozenInstanceError):
+        job.work = 1

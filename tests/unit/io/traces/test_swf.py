@@ -193,3 +193,14 @@ class TestPublishedLogs:
         sized = import_trace("swf", path, procs_per_gpu=256)
         assert sized.accepted == 1000
         assert import_trace("swf", path, procs_per_gpu=1).dropped["multi_gpu"] > 0
+
+
+def test_a_single_gpu_is_taken_whole(tmp_path):
+    """``gpus 1`` alone says that every job takes the one GPU; with processors it is only a number."""
+    path = log(tmp_path, row(procs=4))
+    alone = import_trace("swf", path, gpus="1").instance.jobs
+    assert alone == import_trace("swf", path, one_gpu_each=True).instance.jobs
+    report = import_trace("swf", path, gpus="1", procs_per_gpu=8)
+    assert report.instance.origin["records"]["rows"][0][4] == 0.5
+    with pytest.raises(InputError, match="gpus 1 alone means"):
+        import_trace("swf", path, gpus="2")
