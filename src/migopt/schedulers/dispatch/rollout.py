@@ -1,0 +1,11 @@
+"""Rollout: what the priced policy does at the level of prices that is cheapest over sampled futures."""
+
+from __future__ import annotations
+
+from migopt.schedulers.joint.rules import JointDispatch
+from migopt.schedulers.joint.sampled import rollout_planner
+
+
+def make(argument: str = "") -> JointDispatch:
+    """Return the rule; the argument is a scenario and settings, as ``rollout_planner`` reads them."""
+    return JointDispatch(f"rollout:{argument}", rollout_planner(argument))

@@ -1,0 +1,1 @@
+"""Policies that choose partition and dispatch together; their rules share one decision."""

@@ -1,0 +1,130 @@
+"""The state of a simulation as the priced policy sees it, and its decision in the simulator's terms."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from migopt.errors import InputError, UnknownNameError
+from migopt.schedulers.joint.decide import MOST, NUMBERS, STEP, Floats, assign, decide
+from migopt.schedulers.joint.view import View, view_of
+from migopt.sim import SimState
+from migopt.units import MS_PER_MINUTE
+
+#: What the two rules of a policy share during a run: planners by the rule's name and argument.
+_SHARED: WeakKeyDictionary[SimState, dict[str, Planner]] = WeakKeyDictionary()
+
+
+def shared(state: SimState, name: str, make: Callable[[SimState], Planner]) -> Planner:
+    """Return the planner of a run, the same for both rules of a policy."""
+    known = _SHARED.setdefault(state, {})
+    if name not in known:
+        known[name] = make(state)
+    return known[name]
+
+
+@cache
+def stored_numbers() -> Mapping[str, Mapping[str, list[float]]]:
+    """Return the calibrated numbers by name, with the scenario and seeds they come from."""
+    text = files("migopt.schedulers.joint").joinpath("numbers.json").read_text("utf-8")
+    table: Mapping[str, Mapping[str, list[float]]] = json.loads(text)["sets"]
+    return table
+
+
+def numbers_of(rule: str, argument: str) -> Floats:
+    """Read a rule's argument: a set's name (``s0-slack`` by default), or the numbers with ``/`` between."""
+    name = argument or "s0-slack"
+    sets = stored_numbers()
+    if name in sets:
+        return np.array(sets[name]["numbers"], float)
+    if "/" not in name:
+        raise UnknownNameError(f"set of numbers of {rule}", name, sets)
+    try:
+        given = np.array([float(text) for text in name.split("/")])
+    except ValueError:
+        raise InputError(f"{rule}: {name!r} are not numbers with / between") from None
+    if len(given) != NUMBERS or not (np.isfinite(given).all() and (given > 0).all()):
+        raise InputError(f"{rule} takes {NUMBERS} numbers above 0, not {name!r}")
+    return given
+
+
+class Planner:
+    """One decision at a time, from a state.
+
+    Parameters
+    ----------
+    view : View
+        Of the run's instance.
+    numbers : array
+        See ``decide``.
+    """
+
+    def __init__(self, view: View, numbers: Floats) -> None:
+        self.view = view
+        self.numbers = numbers
+
+    def think(self, state: SimState, kind: int) -> None:
+        """Set ``numbers`` for this instant; the priced policy has the same ones always."""
+
+    def present(self, state: SimState) -> tuple[np.ndarray, Floats]:
+        """Return the active jobs in order of due date, the first ``MOST``, and what is left of each."""
+        jobs = state.instance.jobs
+        active = sorted([*state.waiting, *state.running], key=state.due_key)[:MOST]
+        left = [state.work_left(job) / jobs[job].work if jobs[job].work else 1e-9 for job in active]
+        return np.array(active, np.int64), np.array(left)
+
+    def wish(self, state: SimState, kind: int) -> int:
+        """Return the partition type that shall be in force."""
+        view = self.view
+        self.think(state, kind)
+        who, rest = self.present(state)
+        minute = state.now_ms / MS_PER_MINUTE
+        wanted, _ = decide(
+            minute, who, rest, len(who), kind, view.jobs, view.gpu, self.numbers, view.scratch
+        )
+        return int(wanted)
+
+    def runs(self, state: SimState) -> dict[int, int]:
+        """Return position of a slice to job; a job stays on its slice where the size is right."""
+        view = self.view
+        who, rest = self.present(state)
+        problem = view.problem
+        group_of = problem.vectors.group_of
+        groups = [group_of[place.placement.profile] for place in state.slices]
+        have = np.bincount(np.array(groups, np.int64), minlength=problem.groups)
+        allowed = (problem.counts <= have).all(axis=1)
+        minute = state.now_ms / MS_PER_MINUTE
+        assign(
+            minute, who, rest, len(who), allowed, view.jobs, view.gpu, self.numbers, view.scratch
+        )
+        wanted = {
+            int(job): int(group)
+            for job, group in zip(who, view.scratch.groups, strict=False)
+            if group >= 0
+        }
+        runs = {}
+        for position, place in enumerate(state.slices):
+            if place.job is not None and wanted.get(place.job) == groups[position]:
+                runs[position] = place.job
+                del wanted[place.job]
+        for job, group in wanted.items():
+            free = (p for p, g in enumerate(groups) if g == group and p not in runs)
+            runs[next(free)] = job
+        return runs
+
+    def wake_ms(self, state: SimState) -> int | None:
+        """Return when prices are looked at again; None without jobs."""
+        if not (state.waiting or state.running):
+            return None
+        return state.now_ms + max(1, round(float(self.numbers[STEP]) * MS_PER_MINUTE))
+
+
+def priced_planner(rule: str, argument: str) -> Callable[[SimState], Planner]:
+    """Return what builds the planner of a run of the priced policy; raises on a bad argument at once."""
+    numbers = numbers_of(rule, argument)
+    return lambda state: Planner(view_of(state.instance), numbers)

@@ -1,0 +1,98 @@
+"""Joint policies: the compiled course equals the simulation, prices do what they say, rollouts help."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from migopt import generate
+from migopt.check import check
+from migopt.errors import InputError, NotApplicableError, UnknownNameError
+from migopt.metrics import measure
+from migopt.schedulers import parse_policy
+from migopt.schedulers.joint.course import whole_day
+from migopt.schedulers.joint.futures import sample_futures
+from migopt.schedulers.joint.planner import numbers_of
+from migopt.schedulers.joint.rollout import rollout
+from migopt.schedulers.joint.view import view_of
+from migopt.testing.cases import small_instance
+
+
+@pytest.mark.parametrize("scenario", ["s0-slack", "s0-tight"])
+def test_course_costs_what_the_simulation_does(scenario: str) -> None:
+    """The float course of calibration and the integer simulation agree to 1 % on a stretch of day."""
+    day = generate(scenario, seed=4, jobs=80, load=0.5)
+    view = view_of(day)
+    course = whole_day(
+        view.jobs, view.coming, view.gpu, numbers_of("priced", scenario), view.scratch, 0
+    )
+    schedule = parse_policy(f"priced:{scenario}+priced:{scenario}").run(day)
+    assert check(day, schedule) == []
+    active = measure(day, schedule).cost - float(day.constant_cost)
+    assert course == pytest.approx(active, rel=0.01)
+
+
+def test_low_prices_wait_and_high_ones_do_not() -> None:
+    """A lone capped job with an hour of laxity waits at prices of a full GPU and starts at once at 100 times.
+
+    At t0 = 1 a job is worth 1/7 of full power per slice, 208.5 / 7 = 29.8 W, less than the 79 W of one slice.
+    """
+    day = generate("s0-slack", seed=1, jobs=40, load=0.4)
+    capped = next(j for j in day.jobs if _is_capped(j.rates["A100-40GB"]))
+    job = type(capped)(
+        0, 0, 4_000_000, 600_000 * 1_000_000, capped.rates, memory_bytes=capped.memory_bytes
+    )
+    alone = day.replace(jobs=(job,))
+    starts = []
+    for price in ("1", "100"):
+        rule = f"priced:{price}/9/1/1/2/2/1/2/1/0.5"
+        starts.append(parse_policy(f"{rule}+{rule}").run(alone).segments[0].start_ms)
+    assert starts[0] > 1_800_000
+    assert starts[1] == 0
+
+
+def _is_capped(rates: dict[str, int]) -> bool:
+    return rates["2g.10gb"] == rates["7g.40gb"]
+
+
+def test_rollout_scores_levels_over_the_same_futures() -> None:
+    """Equal levels get equal costs, and no future at all costs what the present jobs cost."""
+    day = generate("s0-slack", seed=2, jobs=30, load=0.6)
+    futures = sample_futures(day, "s0-slack", 3)
+    view = futures.view
+    coming, starts = futures.after(0.0, 30.0)
+    assert len(starts) == 4
+    assert (view.jobs.release[coming] <= 30.0).all()
+    assert (np.diff(starts) > 0).all()
+    out = np.zeros(3)
+    who, rest = np.array([0, 1], np.int64), np.ones(2)
+    numbers = numbers_of("rollout", "s0-slack")
+    levels = np.array([1.0, 0.2, 1.0])
+    args = (view.jobs, view.gpu, numbers, view.scratch, out)
+    rollout(0.0, who, rest, 2, 0, coming, starts, 2.0, 30.0, levels, *args)
+    assert out[0] == out[2] > 0
+
+
+def test_rollout_policy_is_legal_and_repeats_itself() -> None:
+    """Two runs are equal, and the checker finds nothing."""
+    day = generate("s0-tight", seed=3, jobs=40, load=0.5)
+    rule = "rollout:s0-tight,futures=3,span=20,step=5"
+    first, second = (parse_policy(f"{rule}+{rule}").run(day) for _ in range(2))
+    assert first == second
+    assert check(day, first) == []
+
+
+def test_refusals() -> None:
+    """Bad numbers, unknown sets and options, two GPUs, and preemption that costs are single errors."""
+    with pytest.raises(UnknownNameError, match="s0-slack"):
+        parse_policy("priced:s0-slac+static:1")
+    with pytest.raises(InputError, match="10 numbers"):
+        parse_policy("edf_fs+priced:1/2/3")
+    with pytest.raises(InputError, match="futures"):
+        parse_policy("edf_fs+rollout:s0-slack,future=3")
+    with pytest.raises(NotApplicableError, match="2 GPUs"):
+        parse_policy("priced+priced").run(small_instance(1, gpus=2))
+    with pytest.raises(NotApplicableError, match="free"):
+        parse_policy("priced+priced").run(small_instance(1, mode="cost"))
+    with pytest.raises(NotApplicableError, match="never"):
+        parse_policy("priced+priced").run(generate("s0-slack", seed=1, jobs=2, repartition="never"))
