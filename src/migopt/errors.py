@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class MigoptError(Exception):
     """Base of every deliberate error; its text is complete and fit to print alone."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle text and attributes, whatever a class's arguments are: errors come from workers, too."""
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
+
+def _rebuilt(kind: type[MigoptError], args: tuple[Any, ...], fields: dict[str, Any]) -> MigoptError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
 
 
 class MigoptWarning(UserWarning):

@@ -67,13 +67,16 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand; migopt's own errors become one line on stderr and exit code 2."""
-        from migopt.cli._common import fail
+        from migopt.cli._common import EXIT_INTERRUPTED, fail
         from migopt.errors import MigoptError
 
         try:
             return super().invoke(ctx)
         except MigoptError as error:
             fail(error)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            sys.exit(EXIT_INTERRUPTED)
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -104,7 +107,4 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point of the console script."""
-    try:
-        cli(prog_name="migopt")
-    except KeyboardInterrupt:
-        sys.exit(130)
+    cli(prog_name="migopt")

@@ -13,6 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 EXIT_NEGATIVE = 1
 EXIT_UNUSABLE = 2
+EXIT_INTERRUPTED = 130
 
 
 def json_option(function: F) -> F:

@@ -54,6 +54,8 @@ def command(
     from migopt.errors import InputError
     from migopt.schedulers.batch import Day, run_batch
 
+    if output is not None:
+        _refuse_unwritable(output)
     parameters: dict[str, Any] = {}
     for item in settings:
         name, equals, value = item.partition("=")
@@ -71,7 +73,8 @@ def command(
             progress=lambda done, total: shown.update(bar, completed=done, total=total),
         )
     if output is not None:
-        output.write_text("".join(json.dumps(record) + "\n" for record in result.records()))
+        lines = "".join(json.dumps(record) + "\n" for record in result.records())
+        output.write_text(lines, encoding="utf-8")
     rows = result.means()
     if as_json:
         emit_json({"scenario": scenario, "days": days, "policies": rows})
@@ -84,3 +87,14 @@ def command(
         click.echo(
             f"{row['policy']:<40} {texts[0]:>10} {texts[1]:>13} {energy:>12} {row['runs']:>6}"
         )
+
+
+def _refuse_unwritable(path: Path) -> None:
+    """Fail before hours of runs, not after them."""
+    from migopt.errors import InputError
+
+    try:
+        with path.open("a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", source=str(path)) from None

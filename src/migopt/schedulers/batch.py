@@ -5,15 +5,24 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from migopt.errors import InfeasiblePartitionError, InputError, NotApplicableError
+from migopt.errors import (
+    InfeasiblePartitionError,
+    InputError,
+    MigoptError,
+    NotApplicableError,
+    PolicyError,
+)
 from migopt.metrics import Metrics
 from migopt.model import Instance
-from migopt.schedulers.policy import Policy, parse_policy
+from migopt.schedulers.policy import Policy, parse_policy, rule_failure
 from migopt.units import MS_PER_MINUTE, UJ_PER_WMIN
 
 if TYPE_CHECKING:
@@ -149,28 +158,32 @@ def run_batch(
     workers : int, optional
         Processes; as many as there are cores by default. Results do not depend on it.
     progress : callable, optional
-        Called as days end.
+        Called as runs end.
 
     Raises
     ------
     InputError, UnknownNameError
-        A policy or scenario that does not exist.
+        A policy or scenario that does not exist; raised before anything runs.
+    PolicyError
+        A rule decided something illegal, or failed; the message names the day.
     """
     import numpy as np
 
-    given, texts = list(days), list(policies)
-    if not texts or not seeds:
+    given, texts, drawn = list(days), list(policies), list(seeds)
+    if not texts or not drawn:
         raise InputError("a batch needs at least one policy and one seed")
     for text in texts:
         parse_policy(text)
-    rows: list[list[tuple[str, list[Any]]]] = [[] for _ in given]
-    each = len(texts) * len(seeds)
-    for done, (number, row) in enumerate(_all_days(given, texts, list(seeds), workers), 1):
-        rows[number] = row
+    _refuse_unknown_days(given)
+    each = len(texts) * len(drawn)
+    flat: list[_Row] = [("", [])] * (len(given) * each)
+    done = 0
+    for first, rows in _all_runs(given, texts, drawn, workers or os.cpu_count() or 1):
+        flat[first : first + len(rows)] = rows
+        done += len(rows)
         if progress is not None:
-            progress(done * each, len(given) * each)
-    shape = (len(given), len(seeds), len(texts))
-    flat = [run for row in rows for run in row]
+            progress(done, len(flat))
+    shape = (len(given), len(drawn), len(texts))
     columns = {
         name: np.array(
             [figures[i] for _, figures in flat], float if name == "cost" else np.int64
@@ -178,46 +191,103 @@ def run_batch(
         for i, name in enumerate(FIGURES)
     }
     names = tuple(day.name for day in given)
-    return BatchResult(names, tuple(seeds), tuple(texts), [text for text, _ in flat], columns)
+    return BatchResult(names, tuple(drawn), tuple(texts), [text for text, _ in flat], columns)
 
 
-def _all_days(
-    days: list[Day | Instance], policies: list[str], seeds: list[int], workers: int | None
-) -> Iterator[tuple[int, list[tuple[str, list[Any]]]]]:
-    """Yield (number of a day, its runs) as they come."""
-    count = min(workers or os.cpu_count() or 1, len(days))
-    if count <= 1:
-        for number, day in enumerate(days):
-            yield number, _one_day(day, policies, seeds)
+#: What came out of one run: its outcome and its figures.
+_Row = tuple[str, list[Any]]
+
+
+def _refuse_unknown_days(days: list[Day | Instance]) -> None:
+    from migopt.io.generators import check_parameters
+
+    seen = set()
+    for day in days:
+        if isinstance(day, Day) and (key := (day.scenario, repr(day.parameters))) not in seen:
+            seen.add(key)
+            check_parameters(day.scenario, day.parameters)
+
+
+def _all_runs(
+    days: list[Day | Instance], policies: list[str], seeds: list[int], workers: int
+) -> Iterator[tuple[int, list[_Row]]]:
+    """Yield (number of the first run, rows of some runs in a row) as they come."""
+    each = len(policies) * len(seeds)
+    # Runs of one day share its instance; a few days are cut so that every core has work.
+    cuts = min(each, -(-3 * workers // max(1, len(days)))) if workers > 1 else 1
+    edges = [each * cut // cuts for cut in range(cuts + 1)]
+    pieces = [
+        (number * each + first, day, range(first, last))
+        for number, day in enumerate(days)
+        for first, last in pairwise(edges)
+    ]
+    if min(workers, len(pieces)) <= 1:
+        for first, day, some in pieces:
+            yield from (
+                (first + i, [row]) for i, row in enumerate(_rows(day, policies, seeds, some))
+            )
         return
     # Compiled code and threads of libraries do not survive a fork everywhere.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count, mp_context=context) as pool:
-        waiting: dict[Future[list[tuple[str, list[Any]]]], int] = {}
-        left = iter(enumerate(days))
-        while True:
-            # A short queue, so that thousands of instances are not all pickled at once.
-            for number, day in left:
-                waiting[pool.submit(_one_day, day, policies, seeds)] = number
-                if len(waiting) >= 3 * count:
-                    break
-            if not waiting:
-                return
-            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                yield waiting.pop(future), future.result()
+    pool = ProcessPoolExecutor(min(workers, len(pieces)), context, initializer=_ignore_interrupts)
+    try:
+        yield from _from_workers(pool, pieces, policies, seeds, 3 * workers)
+    except BrokenProcessPool:
+        raise MigoptError(
+            "a worker process of the batch has died, perhaps for want of memory; try fewer workers"
+        ) from None
+    except BaseException:
+        # An error or an interrupt: what is under way is of no use to anyone.
+        for process in list(pool._processes.values()):
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown()
 
 
-def _one_day(
-    day: Day | Instance, policies: list[str], seeds: list[int]
-) -> list[tuple[str, list[Any]]]:
+def _from_workers(
+    pool: ProcessPoolExecutor,
+    pieces: list[tuple[int, Day | Instance, range]],
+    policies: list[str],
+    seeds: list[int],
+    most: int,
+) -> Iterator[tuple[int, list[_Row]]]:
+    waiting: dict[Future[list[_Row]], int] = {}
+    left = iter(pieces)
+    while True:
+        # A short queue, so that thousands of instances are not all pickled at once.
+        while len(waiting) < most and (piece := next(left, None)) is not None:
+            first, day, some = piece
+            waiting[pool.submit(_piece, day, policies, seeds, some)] = first
+        if not waiting:
+            return
+        for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+            yield waiting.pop(future), future.result()
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the parent: a worker that dies of it may hold a lock that others wait for."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _piece(day: Day | Instance, policies: list[str], seeds: list[int], some: range) -> list[_Row]:
+    return list(_rows(day, policies, seeds, some))
+
+
+def _rows(
+    day: Day | Instance, policies: list[str], seeds: list[int], some: range
+) -> Iterator[_Row]:
+    """Yield the rows of some runs of a day: run seeds outermost, then policies."""
     # Loaded compiled code is used for every run, however short.
     importlib.import_module("migopt.sim.compiled")
     instance = day if isinstance(day, Instance) else day.instance()
     parsed = [parse_policy(text) for text in policies]
-    return [_one_run(instance, policy, seed) for seed in seeds for policy in parsed]
+    for run in some:
+        seed, policy = divmod(run, len(parsed))
+        yield _one_run(instance, parsed[policy], seeds[seed])
 
 
-def _one_run(instance: Instance, policy: Policy, seed: int) -> tuple[str, list[Any]]:
+def _one_run(instance: Instance, policy: Policy, seed: int) -> _Row:
     nothing = [float("nan"), *[-1] * (len(FIGURES) - 1)]
     try:
         metrics = policy.score(instance, seed=seed, jobs=False)
@@ -225,6 +295,13 @@ def _one_run(instance: Instance, policy: Policy, seed: int) -> tuple[str, list[A
         return "infeasible_partition", nothing
     except NotApplicableError:
         return "not_applicable", nothing
+    except PolicyError as error:
+        raise PolicyError(f"{instance.name}, {policy.text}: {error}") from None
+    except MigoptError:
+        raise
+    except Exception as error:
+        failure = rule_failure(policy.text, error)
+        raise PolicyError(f"{instance.name}: {failure}") from error
     return "ok", _figures(metrics)
 
 

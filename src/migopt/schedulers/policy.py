@@ -10,13 +10,14 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+import traceback
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from migopt.errors import InputError, UnknownNameError
+from migopt.errors import InputError, PolicyError, UnknownNameError
 from migopt.metrics import Metrics
 from migopt.model import Instance, Schedule
 from migopt.schedulers.play import Engine, play, score
@@ -69,6 +70,13 @@ class Policy:
         """
         partitioner = self.partitioner(instance, seed=seed)
         return score(instance, self.dispatcher(), partitioner, seed=seed, engine=engine, jobs=jobs)
+
+
+def rule_failure(policy: str, error: Exception) -> PolicyError:
+    """Return what to raise where a rule's own code fails: policy, error, file and line, in one line."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}, line {place.lineno}"
+    return PolicyError(f"{policy} failed: {type(error).__name__}: {error} ({where})")
 
 
 @cache
