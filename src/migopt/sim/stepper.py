@@ -22,6 +22,8 @@ from migopt.sim.job_tables import MOST_TIME
 from migopt.sim.rules import CompiledRule, PartitionPlan
 from migopt.sim.state import Cause
 
+#: An observation looks at 2^jobs_seen places of a heap, a number that must fit in a word.
+MOST_SEEN = 60
 #: When a partition decision is asked for unless told otherwise.
 ARRIVALS_AND_COMPLETIONS = Cause.ARRIVAL | Cause.COMPLETION
 
@@ -76,7 +78,13 @@ class Stepper:
         self._slots = {place: slot for slot, place in enumerate(self.arrays.places)}
 
     def reset(self, partitions: Sequence[Partition]) -> None:
-        """Begin anew with one first partition per GPU."""
+        """Begin anew with one first partition per GPU; PolicyError where the instance allows none of it."""
+        if len(partitions) != len(self.instance.gpus):
+            raise PolicyError(
+                f"{len(self.instance.gpus)} GPUs need as many first partitions, not {len(partitions)}"
+            )
+        for gpu, partition in enumerate(partitions):
+            self._part(gpu, partition)
         plan = PartitionPlan(list(partitions))
         self.run = CompiledRun(self.arrays, self.rule, plan, seed=self.seed)
 
@@ -92,17 +100,26 @@ class Stepper:
 
     def may_repartition(self, gpu: int, target: Partition) -> bool:
         """Return whether a GPU may start to change to another partition now."""
-        part = self.arrays.part_numbers[self.instance.gpus[gpu].key, target]
+        part = self._part(gpu, target)
         return bool(kernel.may_repartition(self.arrays.data, self.run.state, gpu, part))
 
     def repartition(self, gpu: int, target: Partition) -> None:
         """Start to change a GPU's partition; raises PolicyError where it is not allowed."""
+        part = self._part(gpu, target)
         if target == self.partitions[gpu]:
             return
-        if not self.instance.allows(gpu, target) or not self.may_repartition(gpu, target):
+        if not self.may_repartition(gpu, target):
             raise PolicyError(f"at {self.now_ms} ms GPU {gpu} cannot change to {target}")
-        part = self.arrays.part_numbers[self.instance.gpus[gpu].key, target]
         kernel.repartition(self.arrays.data, self.run.state, gpu, part)
+
+    def _part(self, gpu: int, target: Partition) -> int:
+        """Return the kernel's number of a partition; PolicyError for a GPU or partition not there."""
+        gpus = self.instance.gpus
+        if not 0 <= gpu < len(gpus):
+            raise PolicyError(f"there is no GPU {gpu}; GPUs are 0 to {len(gpus) - 1}")
+        if not self.instance.allows(gpu, target):
+            raise PolicyError(f"partition {target} is not in the catalogue of GPU {gpu}")
+        return self.arrays.part_numbers[gpus[gpu].key, target]
 
     def dispatch(self, runs: Mapping[tuple[int, Placement], int] | None = None) -> None:
         """Let the built-in rule decide who runs where, or take a decision.
@@ -117,8 +134,11 @@ class Stepper:
         if runs is None:
             kernel.dispatch(self.arrays.data, self.run.state)
             return
-        table = [(self._slot(place), int(self._number[job])) for place, job in runs.items()]
-        self._refuse_illegal(runs, dict(table))
+        slots = [self._slot(place) for place in runs]
+        self._refuse_illegal(runs)
+        table = [
+            (slot, int(self._number[job])) for slot, job in zip(slots, runs.values(), strict=True)
+        ]
         rows = np.array(table, np.int64).reshape(len(table), 2)
         vector.apply_runs(self.arrays.data, self.run.state, rows)
 
@@ -128,9 +148,7 @@ class Stepper:
             raise PolicyError(f"at {self.now_ms} ms there is no slice {place[1]} on GPU {place[0]}")
         return slot
 
-    def _refuse_illegal(
-        self, runs: Mapping[tuple[int, Placement], int], table: dict[int, int]
-    ) -> None:
+    def _refuse_illegal(self, runs: Mapping[tuple[int, Placement], int]) -> None:
         now, jobs = self.now_ms, self.instance.jobs
         if self.rule.scope == kernel.RESTRICTED:
             raise PolicyError("a stepper of the restricted rule takes no other dispatch decisions")
@@ -202,8 +220,8 @@ class Stepper:
         Each plays the active jobs to their end with the built-in rule, nothing else arriving, from
         the present instant, before its dispatch. Nothing of the run itself changes.
         """
-        D, key = self.arrays.data, self.instance.gpus[gpu].key
-        parts = np.array([self.arrays.part_numbers[key, p] for p in partitions], np.int64)
+        D = self.arrays.data
+        parts = np.array([self._part(gpu, partition) for partition in partitions], np.int64)
         out = np.zeros((len(parts), 4), np.int64)
         scratch = np.empty(len(self.run.state) - at.LOG_S * self.run.capacity, np.int64)
         vector.look_ahead(D, self.run.state, scratch, gpu, parts, out)
@@ -261,6 +279,10 @@ class VectorStepper:
         seed: int = 0,
         threads: int = 1,
     ) -> None:
+        if not instances:
+            raise NotApplicableError("a vector needs at least one run")
+        if not 0 <= jobs_seen <= MOST_SEEN:
+            raise NotApplicableError(f"jobs_seen must be from 0 to {MOST_SEEN}, not {jobs_seen}")
         if len({len(instance.gpus) for instance in instances}) != 1:
             raise NotApplicableError("all runs of a vector must have equally many GPUs")
         self.instances = tuple(instances)
@@ -281,6 +303,11 @@ class VectorStepper:
         self._see = np.array([see_running, jobs_seen], np.int64)
         self._seeds = np.full(len(instances), seed_word(seed), np.int64)
         self.gpus = len(instances[0].gpus)
+        self._sizes = np.array(
+            [[len(c) for c in map(i.catalogue, range(self.gpus))] for i in instances]
+        )
+        self._fewest = int(self._sizes.min())
+        self._off = np.array([[i.mig_off] for i in instances])
         width = vector.SEEN + self.gpus + vector.JOB_SEEN * jobs_seen
         self.seen = np.full((len(instances), width), -1, np.int64)
         self.threads = threads
@@ -295,9 +322,17 @@ class VectorStepper:
             Catalogue numbers of the first partitions, 0 for MIG off.
         chosen : array, optional
             Which runs; all by default.
+
+        Raises
+        ------
+        PolicyError
+            A partition or run that is not there.
         """
         parts = np.array(np.broadcast_to(numbers, (len(self.instances), self.gpus)), np.int64)
         picked = np.arange(len(parts)) if chosen is None else np.asarray(chosen, np.int64)
+        if len(picked) and not 0 <= picked.min() <= picked.max() < len(parts):
+            raise PolicyError(f"runs are 0 to {len(parts) - 1}, not {picked.tolist()}")
+        self._refuse_numbers(parts, np.where(self._off, 0, 1), picked)
         args = (self._program, self._seeds, parts, self._causes, self._see, picked, self.seen)
         vector.reset_many(self._data, self._state, self._where, *args)
         return self.seen
@@ -306,10 +341,12 @@ class VectorStepper:
         """Take one partition decision per run (or per run and GPU) and go to the next.
 
         A catalogue number; 0, the present one, or one that may not be changed to now changes
-        nothing. Runs that are over stay as they are.
+        nothing. Runs that are over stay as they are. A number beyond the catalogue is a PolicyError.
         """
         count = len(self.instances)
         table = np.ascontiguousarray(np.asarray(actions, np.int64).reshape(count, self.gpus))
+        if table.max() > self._fewest:
+            self._refuse_numbers(table, np.iinfo(np.int64).min, np.arange(count))
         shared: tuple[Any, ...] = (
             self._data,
             self._state,
@@ -328,6 +365,16 @@ class VectorStepper:
         cuts = np.linspace(0, count, self.threads + 1).astype(int).tolist()
         list(self._pool.map(part, pairwise(cuts)))
         return self.seen
+
+    def _refuse_numbers(self, table: Ints, least: Ints | int, chosen: Ints) -> None:
+        """Refuse numbers below ``least`` or beyond the catalogue: compiled code checks no bounds."""
+        wrong = np.argwhere(((table < least) | (table > self._sizes))[chosen])
+        if len(wrong):
+            run, gpu = int(chosen[wrong[0, 0]]), int(wrong[0, 1])
+            raise PolicyError(
+                f"run {run}, GPU {gpu}: no partition number {table[run, gpu]}; "
+                f"the catalogue has 1 to {self._sizes[run, gpu]}"
+            )
 
     @property
     def waiting_for_decision(self) -> Ints:

@@ -11,7 +11,7 @@ import pytest
 from factories import P_7, P_43, make_instance, make_job
 from migopt.errors import InfeasiblePartitionError, NotApplicableError, PolicyError
 from migopt.metrics import measure
-from migopt.model import OFF_PARTITION, Placement
+from migopt.model import OFF_PARTITION, Partition, Placement
 from migopt.schedulers import parse_policy
 from migopt.sim import DispatchDecision, PartitionDecision, Simulator, simulate, vector
 from migopt.sim import layout as at
@@ -376,3 +376,41 @@ def test_causes_choose_the_instants() -> None:
     many.step(np.array([1]))
     assert many.seen[0, vector.SEE_NOW] == 4_000
     assert many.seen[0, vector.SEE_STATUS] == at.DECIDE
+
+
+def test_partitions_and_jobs_that_are_not_there_are_refused() -> None:
+    """A wrong number of first partitions, a foreign partition, MIG off where it is not allowed, GPU 5, job 99."""
+    instance = small_instance(1, jobs=5, gpus=2)
+    stepper = Stepper(instance, rule("edf_fs").compiled)
+    known, foreign = instance.catalogue(0)[1], Partition((Placement(0, "1g.5gb"),))
+    for parts in ([known], [foreign, known], [OFF_PARTITION, OFF_PARTITION]):
+        with pytest.raises(PolicyError, match="as many first partitions|not in the catalogue"):
+            stepper.reset(parts)
+    stepper.reset([known, known])
+    stepper.advance()
+    with pytest.raises(PolicyError, match="not in the catalogue of GPU 1"):
+        stepper.look_ahead(1, [foreign])
+    with pytest.raises(PolicyError, match="there is no GPU 5"):
+        stepper.repartition(5, known)
+    with pytest.raises(PolicyError, match="job index 99 is not active"):
+        stepper.dispatch({(0, known.placements[0]): 99})
+
+
+def test_numbers_beyond_the_catalogue_change_nothing_but_raise() -> None:
+    """Compiled code checks no bounds, so a vector does: partitions 13 and -1, MIG off, run 2, 61 jobs seen."""
+    runs = [small_instance(1), small_instance(2)]
+    many = VectorStepper(runs, rule("edf_fs").compiled)
+    for number in (13, 0, -1):
+        with pytest.raises(PolicyError, match=f"run 0, GPU 0: no partition number {number}"):
+            many.reset(number)
+    many.reset(3)
+    before = many.seen.copy()
+    with pytest.raises(PolicyError, match="run 1, GPU 0: no partition number 13; .* 1 to 12"):
+        many.step(np.array([2, 13]))
+    assert np.array_equal(many.seen, before)
+    with pytest.raises(PolicyError, match="runs are 0 to 1"):
+        many.reset(3, chosen=np.array([2]))
+    with pytest.raises(NotApplicableError, match="from 0 to 60, not 61"):
+        VectorStepper(runs, rule("edf_fs").compiled, jobs_seen=61)
+    with pytest.raises(NotApplicableError, match="at least one run"):
+        VectorStepper([], rule("edf_fs").compiled)
