@@ -131,3 +131,8 @@ split-study: $(VENV)/.test-ready ## the splitting bound on 1,000 small cases: ne
 .PHONY: slot-agreement
 slot-agreement: $(VENV)/.test-ready ## the slot model in HiGHS and in CP-SAT on 200 cases: one optimum
 	@$(BIN)/python benchmarks/slot_agreement.py --processes $(JOBS)
+
+.PHONY: tardiness
+tardiness: $(VENV)/.test-ready ## the tardiness search beside PyJobShop, which is used where it is installed (OTHER_PYTHON=...)
+	@$(BIN)/python benchmarks/tardiness_vs_pyjobshop.py --scenario s0-slack --other-python $(or $(OTHER_PYTHON),$(BIN)/python)
+	@$(BIN)/python benchmarks/tardiness_vs_pyjobshop.py --scenario s0-tight --other-python $(or $(OTHER_PYTHON),$(BIN)/python)
