@@ -12,7 +12,7 @@ from factories import P_7, P_43, make_instance, make_job
 from migopt.errors import InfeasiblePartitionError, NotApplicableError, PolicyError
 from migopt.metrics import measure
 from migopt.model import OFF_PARTITION, Partition, Placement
-from migopt.schedulers import parse_policy
+from migopt.schedulers import dispatch_rules, parse_policy
 from migopt.sim import DispatchDecision, PartitionDecision, Simulator, simulate, vector
 from migopt.sim import layout as at
 from migopt.sim.state import Cause
@@ -25,6 +25,10 @@ RULES = ("edf_ss_restricted", "edf_fs", "lalf", "sjf", "cedf")
 def rule(name: str):
     """Return a fresh readable dispatch rule."""
     return parse_policy(f"{name}+static:1").dispatcher()
+
+
+#: Rules that the kernel can play.
+COMPILED = [name for name in dispatch_rules() if hasattr(rule(name), "compiled")]
 
 
 class Keeps:
@@ -107,6 +111,45 @@ def test_decisions_from_outside_do_the_same_as_in_the_reference() -> None:
             )
             assert stepper.running == {(s.gpu, s.placement): j for j, s in state.running.items()}
         assert stepper.schedule() == reference.schedule()
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_rules_go_on_after_repartitions_and_restores_as_in_the_reference(name: str) -> None:
+    """Random legal repartitions, and detours undone by restoring, also in mid-change: the same runs each time."""
+    for seed, instance in instances(6):
+        draw = random.Random(f"{name} {seed}")
+        parts = [first(instance, gpu) for gpu in range(len(instance.gpus))]
+        stepper = Stepper(instance, rule(name).compiled, seed=seed)
+        reference, dispatcher = Simulator(instance, seed=seed), rule(name)
+        stepper.reset(parts)
+        reference.start(Keeps(parts))
+        for _ in range(200):
+            more = _advance(reference)
+            assert _advance(stepper) == more
+            if more is not True:
+                break
+            _repartition_both(draw, instance, stepper, reference)
+            if draw.random() < 0.2:
+                _detour(draw, instance, stepper)
+            reference.decide_dispatch(dispatcher)
+            stepper.dispatch()
+            running = reference.state.running
+            assert stepper.running == {(s.gpu, s.placement): j for j, s in running.items()}
+        assert stepper.schedule() == reference.schedule()
+
+
+def _detour(draw, instance, stepper) -> None:
+    """Play on, change partitions, look ahead; then go back."""
+    kept = stepper.snapshot()
+    for _ in range(3):
+        stepper.dispatch()
+        if _advance(stepper) is not True:
+            break
+        target = draw.choice(instance.catalogue(0).partitions)
+        if stepper.may_repartition(0, target):
+            stepper.repartition(0, target)
+        stepper.look_ahead(0, instance.catalogue(0).partitions)
+    stepper.restore(kept)
 
 
 def _advance(run) -> bool | str:
