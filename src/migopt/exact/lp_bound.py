@@ -25,6 +25,7 @@ from migopt.bounds.split.gpu_part import free_part
 from migopt.bounds.split.multipliers import Multipliers, round_prices
 from migopt.bounds.split.problem import Floats, Kind, SplitProblem, build_problem
 from migopt.exact._highs import engine_name, new_highs
+from migopt.exact.event_order import Assignment
 from migopt.model import Instance
 from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
 
@@ -33,6 +34,10 @@ CONVERGED = 1e-3
 #: Weight of the best duals so far in the ones that are priced.
 SMOOTHING = 0.5
 DEFAULT_SECONDS = 60.0
+#: Minutes below which a piece of the solution does not count.
+SHORTEST = 1e-9
+#: The engine's word for a primal solution that keeps all rows.
+FEASIBLE_POINT = 2
 
 
 @dataclass
@@ -99,6 +104,10 @@ class DayLp:
                 self.highs.setOptionValue("time_limit", self.highs.getRunTime() + max(left, 0.1))
             self.highs.run()
             solution = self.highs.getSolution()
+            self.feasible = bool(solution.value_valid) and (
+                self.highs.getInfo().primal_solution_status == FEASIBLE_POINT
+            )
+            self.solution = solution.col_value
             if not solution.dual_valid and rounds:
                 return LpResult(self.problem, kept, best, master, rounds, len(self.known))
             duals = np.maximum(np.array(solution.row_dual)[: self.jobs], 0.0) / self.scale
@@ -137,6 +146,22 @@ class DayLp:
         self.highs = new_highs(presolve="off")
         self.highs.passModel(lp)
         self.known: set[tuple[int, bytes]] = set()
+        self.pieces_of: list[tuple[int, int, Assignment]] = []
+
+    def pieces(self) -> list[tuple[int, Assignment, float]] | None:
+        """Return (interval, assignment, minutes) of the last master solution, in order of interval.
+
+        None where the last run was stopped before it had one.
+        """
+        if not self.feasible:
+            return None
+        minutes = self.solution[self.jobs :]
+        used = [
+            (interval, item, float(amount))
+            for (_, interval, item), amount in zip(self.pieces_of, minutes, strict=False)
+            if amount > SHORTEST
+        ]
+        return sorted(used, key=lambda piece: piece[0])
 
     def _price(self, prices: Floats, duals: Floats) -> tuple[float, bool]:
         """Return the Lagrangian bound at these duals, and whether new columns were added."""
@@ -184,6 +209,8 @@ class DayLp:
             counts = np.bincount(column - kind.offset, minlength=kind.groups)
             vector = kind.vectors.number[tuple(int(n) for n in counts)]
             speeds = p.speed[self.owner[mine], column]
+            pairs = tuple(zip(self.owner[mine].tolist(), column.tolist(), strict=True))
+            self.pieces_of.append((number, i, (vector, pairs)))
             cost.append((kind.cost[vector] + float((self.late[mine] * speeds).sum())) * self.scale)
             index += [*self.owner[mine].tolist(), self.jobs + number * self.intervals + i]
             value += [*speeds.tolist(), 1.0]

@@ -133,13 +133,7 @@ def one_gpu(
     if instance.weight_a > 0 and (curve is None or (case == "off" and curve.off_busy_mw is None)):
         what = "off_busy_mw" if curve is not None else "busy_mw"
         raise InputError("energy has weight, but its power is not given", where=f"power.{what}")
-    if partition is not None:
-        catalogue = instance.catalogue(0)
-        only = type(catalogue)(catalogue.name, catalogue.gpu_key, (catalogue[partition],))
-        narrowed = type(instance.catalogues)({**instance.catalogues, model.key: only})
-        view = instance.replace(catalogues=narrowed)
-    else:
-        view = instance
+    view = instance if partition is None else only_partition(instance, partition)
     vectors = busy_vectors(view, model, case)
     classes, numbers = _classes(vectors, len(view.catalogue(0)), case)
     if partition is not None and case == "mig":
@@ -167,6 +161,15 @@ def one_gpu(
         numbers,
         instance.repartition.tau_ms / MS_PER_MINUTE if tau and len(classes) > 1 else 0.0,
     )
+
+
+def only_partition(instance: Instance, partition: int) -> Instance:
+    """Return the instance with one partition (1-based) of its first GPU's catalogue left."""
+    catalogue = instance.catalogue(0)
+    only = type(catalogue)(catalogue.name, catalogue.gpu_key, (catalogue[partition],))
+    key = instance.gpus[0].key
+    narrowed = type(instance.catalogues)({**instance.catalogues, key: only})
+    return instance.replace(catalogues=narrowed)
 
 
 def _classes(

@@ -79,6 +79,11 @@ def _times_of(plan: OrderPlan, events: tuple[Event, ...]) -> list[float]:
     return times
 
 
+def exchanged(plan: OrderPlan, draw: random.Random, share: float) -> tuple[Event, ...]:
+    """Return the plan's events with a random ``share`` of the neighbours at equal times exchanged."""
+    return _exchange(plan.events, plan.times.tolist(), draw, share)
+
+
 def _exchange(
     events: tuple[Event, ...], times: list[float], draw: random.Random, share: float
 ) -> tuple[Event, ...]:

@@ -1,4 +1,4 @@
-"""The day plan solver: search, event-order LP with exchanges, decode to ticks."""
+"""The day plan solver: a first order of events, better ones stretch by stretch, decode to ticks."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from migopt.bounds.split.bound import cases
+from migopt.exact.day_plan.annealing import anneal_day
+from migopt.exact.day_plan.lp_start import lp_order
 from migopt.exact.day_plan.order import events_of, improve
 from migopt.exact.day_plan.periods import gap_by_period
 from migopt.exact.day_plan.program import DayOrder
-from migopt.exact.day_plan.search import anneal
-from migopt.exact.day_plan.start import Walk, start_walk
-from migopt.exact.event_order import OrderPlan
+from migopt.exact.day_plan.start import start_walk
+from migopt.exact.day_plan.stretches import Found, improve_stretches, transplanted
 from migopt.exact.interval_milp.decode import compared, roundings
 from migopt.exact.interval_milp.orders import is_valid
 from migopt.exact.one_gpu import OneGpu, one_gpu
@@ -22,14 +23,17 @@ from migopt.metrics import measure
 from migopt.model import Instance, Schedule
 from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
 
-#: Trials between two looks at the clock.
-CHUNK = 5000
-#: Shares of the time: the whole day, single busy periods, event orders (the rest).
-WHOLE_SHARE, PERIOD_SHARE = 0.45, 0.25
-#: Time, as a share of the budget, worth another round; and most rounds.
-MORE_SHARE, MOST_ROUNDS = 0.1, 20
-#: Temperatures as fractions of the cost above idle.
-HOT, COLD = 3e-4, 3e-7
+#: Most of the time for the day LPs (which end long before), and for exchanges in their order.
+LP_SHARE, EXCHANGE_SHARE = 0.3, 0.1
+#: A case whose plan is this much dearer than the best one's gets no more time.
+HOPELESS = 1.2
+#: Share of the time for annealing, where tardiness is the share LATE of the LP plan's cost or more; in
+#: proportion below that. Shares that are smaller than LEAST_SEARCH are not worth it.
+SEARCH_SHARE, LATE, LEAST_SEARCH = 0.5, 0.1, 0.03
+#: Most cases (partitions where none may change) for which plans are annealed.
+MOST_CASES = 3
+#: Share of the time kept for the last event-order LP and the decoding.
+LAST_SHARE = 0.07
 #: Time a run takes when the budget sets no limit.
 DEFAULT_SECONDS = 60.0
 
@@ -48,17 +52,6 @@ def why_not(instance: Instance) -> str | None:
     return None
 
 
-@dataclass
-class _Found:
-    """Best schedule of one case so far."""
-
-    problem: OneGpu
-    walk: Walk
-    plan: OrderPlan | None = None
-    schedule: Schedule | None = None
-    cost: float = np.inf
-
-
 @dataclass(frozen=True)
 class DayPlan:
     """Clairvoyant schedule of a day on one GPU, jobs stopped and resumed freely.
@@ -74,8 +67,9 @@ class DayPlan:
     def solve(self, instance: Instance, budget: Budget) -> SolveResult:
         """Return the best schedule found within the budget; it proves no bound.
 
-        ``detail``: ``search_cost`` before the event-order LP, ``rounding`` (what ticks added), and
-        ``periods``, the cost of every busy period (``Period.as_dict``).
+        ``detail``: ``rounding`` (what ticks added), ``tick_allowance`` (the most that they may add),
+        ``stretches`` searched and ``improved``, ``exact`` (jobs in busy periods whose plan was proven
+        best), and ``periods``, the cost of every busy period (``Period.as_dict``).
         """
         reason = why_not(instance)
         if reason is not None:
@@ -93,38 +87,31 @@ class DayPlan:
             if self.progress is not None:
                 self.progress(now, cost)
 
-        found = min(
-            (_begin(problem) for problem in _problems(instance)), key=lambda item: item.walk.cost
-        )
-        deadline = began + limit
-        _search(found, began, began + (WHOLE_SHARE + PERIOD_SHARE) * limit, budget.seed)
-        _orders(found, deadline, budget.seed, tell)
-        # An order that allows no more exchange leaves time: back to the worst periods, and again.
-        number = 1
-        while (
-            left := deadline - time.perf_counter()
-        ) > MORE_SHARE * limit and number < MOST_ROUNDS:
-            _periods(found, time.perf_counter() + left / 2, budget.seed + 7919 * number)
-            _orders(found, deadline, budget.seed + number, tell)
-            number += 1
+        runs = [Found(problem, DayOrder(problem)) for problem in _problems(instance)]
+        stop = _improve(runs, began, limit, budget.seed, tell)
+        found = min(runs, key=lambda item: item.cost)
+        if found.plan is not None:
+            _finish(found, began + limit, budget.seed, tell)
         schedule = found.schedule
         claimed = (np.inf if found.plan is None else found.plan.cost) + float(
             instance.constant_cost
         )
         return SolveResult(
             Outcome.NOTHING if schedule is None else Outcome.FEASIBLE,
-            StopReason.TIME_LIMIT,
+            stop,
             schedule,
             claimed_upper=None if found.plan is None else claimed,
             wall_s=time.perf_counter() - began,
             trajectory=tuple(history),
             engine="migopt day plan",
             detail={
-                "search_cost": found.walk.cost + float(instance.constant_cost),
                 "periods": []
                 if schedule is None
                 else [period.as_dict() for period in gap_by_period(instance, schedule)],
-                "rounding": None if found.plan is None else found.cost - claimed,
+                "stretches": found.tried,
+                "improved": found.improved,
+                "exact": found.exact,
+                "rounding": None if found.plan is None else found.decoded - claimed,
                 "tick_allowance": None
                 if found.plan is None or schedule is None
                 else compared(found.problem, found.plan, schedule).allowance,
@@ -149,109 +136,92 @@ def _problems(instance: Instance) -> list[OneGpu]:
     return out
 
 
-def _begin(problem: OneGpu) -> _Found:
-    return _Found(problem, start_walk(problem))
+def _improve(
+    runs: list[Found], began: float, limit: float, seed: int, tell: Callable[[float], None]
+) -> StopReason:
+    """Search until the limit, or until Ctrl-C, which keeps the best so far."""
+    try:
+        _first_plans(runs, began, limit, seed, tell)
+        best = min(runs, key=lambda item: item.cost)
+        improve_stretches(best, began + (1.0 - LAST_SHARE) * limit, seed, tell)
+    except KeyboardInterrupt:
+        if all(found.plan is None for found in runs):
+            now = time.perf_counter()
+            _from_search(runs[0], now, now, seed, tell)
+        return StopReason.INTERRUPTED
+    return StopReason.TIME_LIMIT
 
 
-def _search(found: _Found, began: float, deadline: float, seed: int) -> None:
-    """Anneal over the whole day, then in busy periods, the more the worse they are."""
-    walk, jobs = found.walk, found.problem.jobs
-    number = 0
-    until = began + (deadline - began) * WHOLE_SHARE / (WHOLE_SHARE + PERIOD_SHARE)
-    start = time.perf_counter()
-    while (now := time.perf_counter()) < until:
-        done = (now - start) / max(until - start, 1e-9)
-        _chunk(walk, 0, jobs, HOT * (COLD / HOT) ** done, CHUNK, seed, number)
-        number += 1
-    _periods(found, deadline, seed)
-
-
-def _periods(found: _Found, deadline: float, seed: int) -> None:
-    """Anneal single busy periods, drawn by how much their cost is above each job's least energy."""
-    walk = found.walk
-    number = 500_000
-    draw = np.random.default_rng(seed)
-    while time.perf_counter() < deadline:
-        spans = _ranges(walk, found.problem)
-        excess = np.array([max(cost, 0.0) for _, _, cost in spans])
-        if excess.sum() <= 0:
-            break
-        low, high, _ = spans[int(draw.choice(len(spans), p=excess / excess.sum()))]
-        trials = min(CHUNK, 1500 * (high - low))
-        for heat in (3e-4, 3e-5, 3e-6, 3e-7):
-            _chunk(walk, low, high, heat, trials, seed, number)
-            number += 1
-
-
-def _chunk(
-    walk: Walk, low: int, high: int, heat: float, trials: int, seed: int, number: int
+def _first_plans(
+    runs: list[Found], began: float, limit: float, seed: int, tell: Callable[[float], None]
 ) -> None:
-    """Anneal at one temperature (a fraction of the cost) and go on from the best rule of the chunk."""
-    scale = max(abs(walk.cost), 1e-12)
-    anneal(
-        walk.day,
-        walk.rule,
-        walk.course,
-        walk.spare,
-        walk.scratch,
-        low,
-        high,
-        trials,
-        heat * scale,
-        heat * scale * 0.5,
-        walk.top,
-        seed * 1_000_003 + number,
-    )
-    walk.replay()
+    """Make plans from the day LP and, where tardiness matters, by annealing."""
+    for found in runs:
+        _from_lp(found, LP_SHARE * limit / len(runs), EXCHANGE_SHARE * limit, seed, tell)
+    best = min(runs, key=lambda item: item.cost)
+    late = best.tardiness() / best.cost if best.plan is not None and best.cost > 0 else 1.0
+    share = SEARCH_SHARE * min(1.0, late / LATE)
+    runs.sort(key=lambda item: item.cost)
+    runs[:] = [found for found in runs[:MOST_CASES] if found.cost <= HOPELESS * best.cost]
+    for number, found in enumerate(runs):
+        # Half of the time is for the best case, half of the rest for the next.
+        part = share if len(runs) == 1 else share * 0.5 ** (number + 1)
+        if part > LEAST_SEARCH or best.plan is None:
+            now = time.perf_counter()
+            _from_search(found, now, now + max(part, 0.1) * limit, seed, tell)
 
 
-def _ranges(walk: Walk, problem: OneGpu) -> list[tuple[int, int, float]]:
-    """Return busy periods as ranges of arrivals, with their cost above each job's least energy."""
-    total = walk.day.release.size
-    starts = [n for n in range(total) if walk.course.present[n] == 0]
-    single = np.full(problem.groups, np.inf)
-    for b, counts in enumerate(problem.counts):
-        if counts.sum() == 1:
-            single[int(np.argmax(counts))] = problem.vector_cost[b]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        alone = np.where(problem.speed > 0, single / problem.speed, np.inf).min(axis=1)
-    chord = problem.vector_cost[-1] / max(problem.vectors.levels[-1], 1)
-    share = chord * np.array(problem.vectors.compute)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        least = np.where(problem.speed > 0, share / problem.speed, np.inf).min(axis=1)
-    least = np.minimum(least, alone)[walk.order]
-    spans = list(zip(starts, [*starts[1:], total], strict=True))
-    cost = walk.course.cost
-    return [(a, b, float(cost[b] - cost[a] - least[a:b].sum())) for a, b in spans]
+def _from_lp(
+    found: Found, seconds: float, more: float, seed: int, tell: Callable[[float], None]
+) -> None:
+    """Take the order of events of the day LP, then exchange events for ``more`` seconds at most."""
+    start = lp_order(found.problem, max(0.05, seconds))
+    if start is None or not is_valid(start.events):
+        return
+    found.shares = start
+    plan = found.solver.solve(start.events, start.first)
+    if plan is not None:
+        found.offer(improve(found.solver, plan, time.perf_counter() + more, seed))
+        tell(found.cost + found.problem.constant)
 
 
-def _orders(found: _Found, deadline: float, seed: int, tell: Callable[[float], None]) -> None:
-    """Solve the event-order LP of the search's course, improve its order, decode to ticks."""
-    problem = found.problem
-    changes = problem.tau > 0
-    log = found.walk.events()
-    order, first = events_of(log, found.walk.order, changes)
+def _from_search(
+    found: Found, now: float, until: float, seed: int, tell: Callable[[float], None]
+) -> None:
+    """Anneal prices of a list schedule; take its order, or the best stretches of both."""
+    walk = start_walk(found.problem)
+    anneal_day(found.problem, walk, now, until, seed)
+    order, first = events_of(walk.events(), walk.order, found.problem.tau > 0)
     if not is_valid(order):
         return
-    solver = DayOrder(problem)
-    # The first LP has to be solved whatever the time: without it there is no schedule.
-    plan = solver.solve(order, first)
+    plan = found.solver.solve(order, first)
     if plan is None:
         return
-    found.plan = plan
-    tell(float(plan.cost) + problem.constant)
-    plan = improve(solver, plan, deadline, seed)
-    if found.schedule is None or plan.cost < found.plan.cost:
-        found.plan = plan
-        _decode(found, tell)
+    plan = improve(found.solver, plan, time.perf_counter() + 0.2 * (until - now), seed)
+    other = found.plan
+    found.offer(plan)
+    if other is not None and found.plan is not None:
+        better = transplanted(found.problem, found.plan, plan if found.plan is other else other)
+        found.offer(better)
+    tell(found.cost + found.problem.constant)
 
 
-def _decode(found: _Found, tell: Callable[[float], None]) -> None:
+def _finish(found: Found, deadline: float, seed: int, tell: Callable[[float], None]) -> None:
+    """Solve the LP of the whole day's order once more, and round to ticks."""
+    assert found.plan is not None
+    plan = found.solver.solve(found.plan.events, found.plan.first)
+    if plan is not None:
+        # Pasted stretches may miss work by rounding; the LP of the day does not.
+        found.plan = improve(found.solver, plan, deadline, seed)
+    _decode(found, tell)
+
+
+def _decode(found: Found, tell: Callable[[float], None]) -> None:
     """Round the plan to ticks; keep the cheaper rounding."""
     problem, plan = found.problem, found.plan
     assert plan is not None
     for schedule in roundings(problem, plan):
         cost = float(measure(problem.instance, schedule).cost)
-        if cost < found.cost:
-            found.schedule, found.cost = schedule, cost
-    tell(float(found.cost))
+        if cost < found.decoded:
+            found.schedule, found.decoded = schedule, cost
+    tell(found.decoded)

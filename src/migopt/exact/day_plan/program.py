@@ -27,8 +27,10 @@ class DayOrder:
     that a day of 500 jobs (1,000 gaps) is priced in milliseconds.
     """
 
-    def __init__(self, problem: OneGpu) -> None:
+    def __init__(self, problem: OneGpu, *, work: Floats | None = None) -> None:
         self.problem = problem
+        #: Work to do per job, as a fraction of the job.
+        self.work = np.ones(problem.jobs) if work is None else work
         self.tables = make_tables(problem.vectors)
         self.last: OrderPlan | None = None
         self.members = np.zeros((len(problem.classes), len(problem.vectors)), dtype=bool)
@@ -40,10 +42,18 @@ class DayOrder:
         self.penalty = 50.0 * (problem.late_cost.sum() + power) * problem.slowest * self.scale
 
     def solve(
-        self, events: Sequence[Event], first: int | None = None, *, deadline: float = np.inf
+        self,
+        events: Sequence[Event],
+        first: int | None = None,
+        *,
+        deadline: float = np.inf,
+        latest: float = np.inf,
     ) -> OrderPlan | None:
-        """Return the best schedule of this order; None if it has none or time is over."""
-        plan = _Program(self, tuple(events), first).solve(deadline)
+        """Return the best schedule of this order; None if it has none or time is over.
+
+        ``latest`` is the minute by which the last event has to happen.
+        """
+        plan = _Program(self, tuple(events), first, latest).solve(deadline)
         if plan is not None:
             self.last = plan
         return plan
@@ -52,8 +62,15 @@ class DayOrder:
 class _Program:
     """The LP of one order: columns are times, tardiness, missing work, then pieces."""
 
-    def __init__(self, parent: DayOrder, events: tuple[Event, ...], first: int | None) -> None:
+    def __init__(
+        self,
+        parent: DayOrder,
+        events: tuple[Event, ...],
+        first: int | None,
+        latest: float = np.inf,
+    ) -> None:
         self.parent, self.problem = parent, parent.problem
+        self.latest = latest
         self.events, self.first = events, first
         self.gaps = len(events) - 1
         p = self.problem
@@ -111,7 +128,8 @@ class _Program:
         self.offset = columns = late0 + 2 * p.jobs
         rows = [self._difference(e, e + 1, 0.0) for e in range(self.gaps)]
         self.work0 = len(rows)
-        rows += [(1.0, [(self.missing0 + j, 1.0)]) for j in range(p.jobs)]
+        work = self.parent.work
+        rows += [(float(work[j]), [(self.missing0 + j, 1.0)]) for j in range(p.jobs)]
         for j in range(p.jobs):
             done = self.time_column[int(self.end[j])]
             rows.append((-float(p.due[j]), [(late0 + j, 1.0), (done, -1.0)]))
@@ -126,6 +144,10 @@ class _Program:
         costs = [np.zeros(late0), p.late_cost * self.parent.scale, self.parent.penalty]
         lp.col_cost_ = np.concatenate(costs)
         lp.col_lower_, lp.col_upper_ = np.zeros(columns), np.full(columns, np.inf)
+        # The last of the events that are free to move is the last to happen.
+        upper = np.full(columns, np.inf)
+        upper[:late0][-1:] = self.latest
+        lp.col_upper_ = upper
         lp.row_lower_ = np.array([row[0] for row in rows])
         lp.row_upper_ = np.full(len(rows), np.inf)
         lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
