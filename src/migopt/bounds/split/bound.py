@@ -181,10 +181,9 @@ def _one_case(
         problem = build_problem(
             instance, case, uniform=40 if small else 0, completions_ms=completions
         )
-        prices = problem.start_prices() if first is None else transfer(*first, problem)
         state, chosen = _ascend(
             problem,
-            Ascent(prices),
+            Ascent(_better_start(problem, first, threads)),
             threads,
             (0.0, 0.0),
             rounds[0],
@@ -222,6 +221,24 @@ def _one_case(
         should_stop,
     )
     return (fine, refined, new) if refined.value >= state.value else (problem, state, chosen)
+
+
+def _better_start(
+    problem: SplitProblem, first: tuple[SplitProblem, Any] | None, threads: int
+) -> Any:
+    """Return the better of the given prices, the chord price of power, and none (the constant alone).
+
+    Prices of an LP that ran out of time can be far too high.
+    """
+    chord = problem.start_prices()
+    if first is None:
+        return chord
+    evaluator = Evaluator(problem, threads=threads, parts=ASCEND_PARTS)
+    try:
+        starts = (transfer(*first, problem), chord, np.zeros_like(chord))
+        return max(starts, key=evaluator)
+    finally:
+        evaluator.close()
 
 
 def _ascend(
