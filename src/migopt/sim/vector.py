@@ -31,7 +31,8 @@ JOB_SEEN = 5
 
 
 @lean
-def _some_gpu_decides(D: Ints, S: Ints) -> bool:
+def some_gpu_decides(D: Ints, S: Ints) -> bool:
+    """Return whether some GPU may be decided on: it is not changing and has not changed just now."""
     for gpu in range(D[GPUS]):
         at = D[S_GPU] + gpu * GPU_S
         if S[at + UNTIL] == NEVER and S[at + CHANGED] != S[NOW]:
@@ -46,7 +47,7 @@ def next_decision(D: Ints, S: Ints, causes: int) -> int:
         status = advance(D, S)
         if status != DECIDE:
             return status
-        if S[CAUSE] & causes != 0 and _some_gpu_decides(D, S):
+        if S[CAUSE] & causes != 0 and some_gpu_decides(D, S):
             return DECIDE
         S[DECISIONS] += 1
         dispatch(D, S)

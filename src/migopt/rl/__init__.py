@@ -1,0 +1,1 @@
+"""Learning when to repartition: environments over the simulator's kernel, and DQN."""

@@ -1,0 +1,128 @@
+"""Settings of a training run: one dataclass is command line, file and checkpoint header."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from migopt.errors import InputError, nearest_hint
+
+#: Seeds below this are held out: no training run may use them.
+FIRST_TRAINING_SEED = 1_000_000
+#: Seeds from this one on serve to choose among networks of a training run.
+FIRST_VALIDATION_SEED = 2_000_000
+
+
+def setting(default: Any, help: str, least: float | None = None, most: float | None = None) -> Any:
+    """Return a field with its help and limits."""
+    return field(default=default, metadata={"help": help, "least": least, "most": most})
+
+
+@dataclass(frozen=True)
+class DqnConfig:
+    """Settings of ``migopt train dqn``; the help of each is the command line's."""
+
+    scenario: str = setting("s0-tight", "Scenario of the days, as `migopt generate` takes it.")
+    dispatch: str = setting("edf_ss_restricted", "Dispatch rule that runs the jobs.")
+    seed: int = setting(0, "Seed of everything random in the run.", 0)
+    days: int = setting(400, "Training days (seeds from 1000000 on).", 1, 900_000)
+    validation_days: int = setting(40, "Days that choose the network (seeds from 2000000 on).", 1)
+    layout: str = setting(
+        "forecast", "What the network sees: paper, paper-binned, queue, forecast."
+    )
+    jobs: int = setting(3, "How many jobs a state lists (the paper's m).", 0, 64)
+    first: int = setting(2, "Catalogue number of the partition at time 0.", 1)
+    hidden: tuple[int, ...] = setting((128, 128), "Sizes of the hidden layers.")
+    double: bool = setting(True, "Double DQN: the network chooses, the target values.")
+    dueling: bool = setting(True, "Dueling head: value plus advantages.")
+    compare: int = setting(
+        6, "Partitions tried from each state under the same arrivals; 1: plain DQN.", 1
+    )
+    compare_spread: float = setting(
+        0.5, "Noise in the choice of the others to try, in units of Q.", 0
+    )
+    n_step: int = setting(1, "Rewards in a target before it bootstraps.", 1, 64)
+    discount_min: float = setting(60.0, "A cost t minutes ahead counts e^(-t / this).", 1e-3)
+    steps: int = setting(1_500_000, "Decisions in all.", 1)
+    episodes: int = setting(64, "Days stepped together.", 1, 4096)
+    steps_per_update: float = setting(16.0, "Decisions per gradient step.", 0.01)
+    batch: int = setting(128, "Decisions in a gradient step.", 1)
+    buffer: int = setting(50_000, "Decisions that replay remembers.", 1)
+    learn_start: int = setting(10_000, "Decisions before the first gradient step.", 0)
+    learning_rate: float = setting(1e-3, "Of Adam, at the beginning.", 0)
+    final_learning_rate: float = setting(5e-5, "Of Adam, at the end; linear between.", 0)
+    clip: float = setting(10.0, "Greatest norm of a gradient.", 0)
+    target_every: int = setting(500, "Gradient steps between copies to the target network.", 1)
+    average: float = setting(0.999, "Weight of the past in the averaged network that plays.", 0, 1)
+    epsilon_start: float = setting(0.5, "Share of random decisions at the beginning.", 0, 1)
+    epsilon_end: float = setting(0.02, "The same at the end of its schedule.", 0, 1)
+    epsilon_share: float = setting(0.4, "Part of the run over which it falls, linearly.", 0, 1)
+    validate_every: int = setting(100_000, "Decisions between validations.", 1)
+    save_every_s: float = setting(60.0, "Seconds between files to resume from.", 0)
+
+    def __post_init__(self) -> None:
+        """Refuse values of a wrong type or beyond their limits."""
+        for item in fields(self):
+            value = getattr(self, item.name)
+            _refuse_type(item.name, value, item.default)
+            _refuse_limits(item.name, value, item.metadata)
+        if not all(size >= 1 for size in self.hidden):
+            raise InputError(f"sizes must be at least 1, not {self.hidden}", where="hidden")
+        if self.compare > 1 and self.n_step > 1:
+            raise InputError("several partitions are compared over one step only", where="n_step")
+        if self.days > FIRST_VALIDATION_SEED - FIRST_TRAINING_SEED:
+            raise InputError("training days would reach the validation seeds", where="days")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings as a document."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], *, source: str = "") -> DqnConfig:
+        """Read settings; names that are not given keep their default; raises InputError."""
+        known = {item.name: item for item in fields(cls)}
+        values: dict[str, Any] = {}
+        for name, value in document.items():
+            if name not in known:
+                raise InputError(f"no setting {name!r}{nearest_hint(name, known)}", source=source)
+            default = known[name].default
+            if isinstance(default, float) and type(value) is int:
+                value = float(value)
+            values[name] = tuple(value) if isinstance(value, list) else value
+        try:
+            return cls(**values)
+        except InputError as error:
+            raise InputError(error.message, where=error.where, source=source) from None
+
+    @classmethod
+    def from_file(cls, path: Path) -> DqnConfig:
+        """Read a TOML file of settings; raises InputError."""
+        return cls.from_dict(read_toml(path), source=str(path))
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file; raises InputError with the place of a fault."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", source=str(path)) from None
+
+
+def _refuse_type(name: str, value: Any, default: Any) -> None:
+    assert default is not MISSING
+    good = type(value) is type(default)
+    if isinstance(default, tuple):
+        good = good and all(type(item) is int for item in value)
+    if not good:
+        raise InputError(f"must be of type {type(default).__name__}, not {value!r}", where=name)
+
+
+def _refuse_limits(name: str, value: Any, limits: Mapping[str, Any]) -> None:
+    least, most = limits["least"], limits["most"]
+    if least is not None and not value >= least:
+        raise InputError(f"must be at least {least:g}, not {value:g}", where=name)
+    if most is not None and not value <= most:
+        raise InputError(f"must be at most {most:g}, not {value:g}", where=name)

@@ -1,0 +1,73 @@
+"""One gradient step of DQN: target, loss, step; target network and average of the weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from migopt.rl.config import DqnConfig
+from migopt.rl.qnet import Adam, QNet
+from migopt.rl.replay import Batch
+
+
+def targets(batch: Batch, online: QNet, target: QNet, *, double: bool) -> torch.Tensor:
+    """Return what Q should be: the return, plus the factor times the value of the state it ends in.
+
+    The factor is 0 where the episode ended there. Double DQN (van Hasselt et al. 2016): the network
+    chooses the partition, the target network values it.
+    """
+    later = target.forward(batch.next_inputs)[-1]
+    judge = online.forward(batch.next_inputs)[-1] if double else later
+    chosen = (judge + batch.next_base).argmax(1, keepdim=True)
+    shape = batch.factors.shape
+    owed = batch.next_base.gather(1, chosen).view(shape)
+    return batch.returns + owed + batch.factors * later.gather(1, chosen).view(shape)
+
+
+class Learner:
+    """Network, target network, average, optimiser.
+
+    Parameters
+    ----------
+    config : DqnConfig
+    inputs, actions : int
+    generator : numpy Generator
+        Draws the first weights.
+    """
+
+    def __init__(
+        self, config: DqnConfig, inputs: int, actions: int, generator: np.random.Generator
+    ) -> None:
+        self.config = config
+        sizes = (inputs, *config.hidden, actions)
+        self.online = QNet(sizes, dueling=config.dueling)
+        self.online.draw(generator)
+        self.target = QNet(sizes, dueling=config.dueling)
+        self.target.flat.copy_(self.online.flat)
+        self.average = self.online.flat.clone()
+        self.adam = Adam(len(self.online.flat), clip=config.clip)
+        self.updates = 0
+
+    def update(self, batch: Batch, rate: float) -> torch.Tensor:
+        """Take one step on the Huber loss; return the mean absolute error."""
+        config = self.config
+        wanted = targets(batch, self.online, self.target, double=config.double)
+        outputs = self.online.forward(batch.inputs)
+        error = outputs[-1].gather(1, batch.actions)
+        error += batch.base.gather(1, batch.actions)
+        error -= wanted
+        # The mean over the partitions tried holds the luck of arrivals, which all of them share.
+        mean = error.mean(1, keepdim=True)
+        pull = (error - mean).clamp_(-1, 1)
+        if pull.shape[1] > 1:
+            pull -= pull.mean(1, keepdim=True)
+        pull += mean.clamp(-1, 1)
+        slope = torch.zeros_like(outputs[-1])
+        slope.scatter_(1, batch.actions, pull.div_(len(error)))
+        self.online.backward(batch.inputs, outputs, slope)
+        self.adam.step(self.online.flat, self.online.grad, rate)
+        self.updates += 1
+        self.average.lerp_(self.online.flat, 1 - config.average)
+        if self.updates % config.target_every == 0:
+            self.target.flat.copy_(self.online.flat)
+        return error.abs_().mean()
