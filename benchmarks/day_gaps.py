@@ -1,11 +1,12 @@
 """Certified gaps of whole days: clairvoyant plan against the splitting bound, tau in both.
 
-    python benchmarks/day_gaps.py [--limit 60] [--seeds 1-10] [--scenarios s0-slack,s0-tight] [--out FILE]
+    python benchmarks/day_gaps.py [--limit 60] [--seeds 1-10] [--scenarios s0-slack,s0-tight] [--out FILE] [--one-by-one]
     python benchmarks/day_gaps.py --limit 240 --seeds 1 --scenarios smartmig
 
 On one GPU plan and bound run side by side, one process each, for ``--limit`` seconds of wall time, with
-compiled code loaded before; the
-plan is checked and measured, the bound's stored prices are evaluated exactly. On many GPUs (``smartmig``:
+compiled code loaded before; with ``--one-by-one`` first the bound and then the plan, in half of the time
+each. The plan is checked and measured, the bound's stored prices are evaluated exactly. With ``--out``
+every row is written at once, and days that the file holds are not run again. On many GPUs (``smartmig``:
 8 GPUs at 20 times the published rate) only the bound runs, and is held against the closed form. Every
 seed is a line; gaps are active gaps. A bound above its schedule, or a policy below a bound, is an error.
 """
@@ -21,6 +22,7 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +72,18 @@ def run(name: str, scenario: str, seed: int, limit: float, threads: int) -> dict
     }
 
 
-def day(scenario: str, seed: int, limit: float) -> dict[str, Any]:
+def day(scenario: str, seed: int, limit: float, one_by_one: bool) -> dict[str, Any]:
     """Return one line of the table."""
     instance = instance_of(scenario, seed)
     constant = float(instance.constant_cost)
     context = multiprocessing.get_context("spawn")
     single = len(instance.gpus) == 1
-    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
-        bound = pool.submit(run, "split_bound", scenario, seed, limit, 1 if single else 2)
-        plan = pool.submit(run, "day_plan", scenario, seed, limit, 1) if single else None
+    began = time.perf_counter()
+    share = limit / 2 if one_by_one and single else limit
+    workers = 1 if one_by_one else 2
+    with concurrent.futures.ProcessPoolExecutor(workers, mp_context=context) as pool:
+        bound = pool.submit(run, "split_bound", scenario, seed, share, 1 if single else 2)
+        plan = pool.submit(run, "day_plan", scenario, seed, share, 1) if single else None
         lower = bound.result()
         upper = plan.result() if plan is not None else None
     row: dict[str, Any] = {
@@ -86,6 +91,11 @@ def day(scenario: str, seed: int, limit: float) -> dict[str, Any]:
         "seed": seed,
         "jobs": len(instance.jobs),
         "limit_s": limit,
+        "one_by_one": one_by_one,
+        # Of both, with the loading of compiled code.
+        "wall_s": round(time.perf_counter() - began, 1),
+        "load_average": os.getloadavg(),
+        "commit": _commit(),
         "constant": constant,
         "bound": lower,
         "plan": upper,
@@ -107,6 +117,16 @@ def day(scenario: str, seed: int, limit: float) -> dict[str, Any]:
     return row
 
 
+def _commit() -> str:
+    return subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    ).stdout.strip()
+
+
 def _line(row: dict[str, Any]) -> str:
     text = f"{row['scenario']:9} seed {row['seed']:3} jobs {row['jobs']:5} limit {row['limit_s']:5.0f} s"
     text += f"  lower {row['bound']['lower']:.6f}"
@@ -123,6 +143,30 @@ def _seeds(text: str) -> list[int]:
     return out
 
 
+def _medians(rows: list[dict[str, Any]]) -> list[str]:
+    lines = []
+    for scenario in dict.fromkeys(row["scenario"] for row in rows):
+        gaps = [row["active_gap"] for row in rows if row["scenario"] == scenario and row["plan"]]
+        if gaps:
+            lines.append(
+                f"{scenario}: median active gap {100 * statistics.median(gaps):.2f} %, "
+                f"worst {100 * max(gaps):.2f} %, {len(gaps)} seeds"
+            )
+    return lines
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+    record = {
+        "command": "python " + " ".join(sys.argv),
+        "commit": _commit(),
+        "date": datetime.date.today().isoformat(),
+        "versions": show_versions(),
+        "medians": _medians(rows),
+        "rows": rows,
+    }
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> int:
     """Run the days one after the other, print a line each and the medians."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -130,38 +174,22 @@ def main() -> int:
     parser.add_argument("--seeds", default="1-10")
     parser.add_argument("--scenarios", default="s0-slack,s0-tight")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--one-by-one", action="store_true")
     options = parser.parse_args()
-    rows = []
+    rows: list[dict[str, Any]] = []
+    if options.out is not None and options.out.exists():
+        rows = json.loads(options.out.read_text(encoding="utf-8"))["rows"]
     for scenario in options.scenarios.split(","):
-        own = []
         for seed in _seeds(options.seeds):
-            row = day(scenario, seed, options.limit)
-            own.append(row)
+            if any((row["scenario"], row["seed"]) == (scenario, seed) for row in rows):
+                continue
+            row = day(scenario, seed, options.limit, options.one_by_one)
+            rows.append(row)
             print(_line(row), flush=True)
-        gaps = [row["active_gap"] for row in own if "active_gap" in row]
-        if gaps:
-            print(
-                f"{scenario}: median active gap {100 * statistics.median(gaps):.2f} %, "
-                f"worst {100 * max(gaps):.2f} %, {len(gaps)} seeds"
-            )
-        rows += own
-    if options.out is not None:
-        commit = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            check=False,
-        ).stdout.strip()
-        record = {
-            "command": "python " + " ".join(sys.argv),
-            "commit": commit,
-            "date": datetime.date.today().isoformat(),
-            "load_average": os.getloadavg(),
-            "versions": show_versions(),
-            "rows": rows,
-        }
-        options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+            if options.out is not None:
+                _write(options.out, rows)
+    for line in _medians(rows):
+        print(line)
     return 0
 
 
