@@ -1,6 +1,7 @@
 """Certified gaps of whole days: clairvoyant plan against the splitting bound, tau in both.
 
-    python benchmarks/day_gaps.py [--limit 60] [--seeds 1-10] [--scenarios s0-slack,s0-tight] [--out FILE] [--one-by-one]
+    python benchmarks/day_gaps.py [--limit 60] [--seeds 1-10] [--scenarios s0-slack,s0-tight]
+        [--out FILE] [--one-by-one]
     python benchmarks/day_gaps.py --limit 240 --seeds 1 --scenarios smartmig
 
 On one GPU plan and bound run side by side, one process each, for ``--limit`` seconds of wall time, with
