@@ -137,6 +137,57 @@ def test_fleet_against_trying_everything(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("objective", ["energy", "et"])
 @given(data=st.data())
+@settings(max_examples=10, deadline=None)
+def test_runner_up_of_two_gpus_against_trying_everything(
+    objective: str, data: st.DataObject
+) -> None:
+    """Energy and ET on two GPUs: the best with other slices than the best choice's, or none."""
+    jobs = data.draw(mixes(A100, 3))
+    assert POWER is not None
+    answer = recommend_fleet([A100, A100], jobs, objective, power={A100.key: POWER}, runner_up=True)
+    by_cuts: dict[tuple[tuple[str, ...], ...], Fraction] = {}
+    for split in product((0, 1), repeat=len(jobs)):
+        sides = [[j for j, w in zip(jobs, split, strict=True) if w == side] for side in (0, 1)]
+        for one, two in product(*(priced(side, objective, len(jobs)) for side in sides)):
+            cuts = tuple(sorted((one[0], two[0])))
+            total = one[1] + two[1]
+            by_cuts[cuts] = min(total, by_cuts.get(cuts, total))
+    if not by_cuts:
+        assert not answer.possible
+        return
+    ranked = sorted(by_cuts.values())
+    assert answer.value == ranked[0]
+    second = answer.runner_up.value if answer.runner_up else None
+    assert second == (ranked[1] if len(ranked) > 1 else None)
+
+
+def priced(
+    jobs: list[MixJob], objective: str, mean_over: int
+) -> list[tuple[tuple[str, ...], Fraction]]:
+    """Return every way to run jobs on one A100: its slices, and what it adds to the objective."""
+    if not jobs:
+        return [((), Fraction(0))]
+    found = []
+    for names, order in choices(A100, jobs):
+        energy = value_of(A100, jobs, order, "energy")
+        late = (2 * value_of(A100, jobs, order, "et") - energy) * Fraction(len(jobs), mean_over)
+        found.append((names, energy if objective == "energy" else (energy + late) / 2))
+    return found
+
+
+@pytest.mark.parametrize("objective", ["energy", "et"])
+def test_energy_of_many_jobs(objective: str) -> None:
+    """40 jobs of four kinds on ten GPUs: exact, with a runner-up that is no better."""
+    jobs = mixed(40)[:4] * 10
+    answer = recommend_fleet([A100] * 10, jobs, objective, power={A100.key: POWER}, runner_up=True)
+    assert answer.possible
+    assert len(set(answer.assignment)) == 40
+    assert answer.runner_up is not None
+    assert answer.runner_up.value >= answer.value
+
+
+@pytest.mark.parametrize("objective", ["energy", "et"])
+@given(data=st.data())
 @settings(max_examples=15, deadline=None)
 def test_energy_of_two_gpus_against_trying_everything(objective: str, data: st.DataObject) -> None:
     """Energy and ET on two GPUs: the best of all splits, each half tried in full."""
@@ -199,8 +250,9 @@ def test_refused() -> None:
         recommend(A30, [MixJob("s", {"1g.6gb": 1})], "energy")
     with pytest.raises(InputError, match="at most 12"):
         recommend(A100, [small] * 13)
-    with pytest.raises(InputError, match="at most 8 jobs"):
-        recommend_fleet([A100, A100], [small] * 9, "energy")
+    different = [MixJob(f"d{i}", {"1g.5gb": 1 + i}) for i in range(40)]
+    with pytest.raises(InputError, match="40 different jobs can share GPUs in"):
+        recommend_fleet([A100] * 6, different, "energy", power={A100.key: POWER})
     with pytest.raises(InputError, match="power curve"):
         recommend_fleet([A30, A30], [MixJob("s", {"1g.6gb": 1})], "energy")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +14,7 @@ from migopt.errors import InputError
 
 if TYPE_CHECKING:
     from migopt.mig.recommend import MixJob, Recommendation
-    from migopt.model import GpuModel
+    from migopt.model import GpuModel, PowerCurve
 
 
 @click.command(
@@ -50,6 +51,14 @@ if TYPE_CHECKING:
 @click.option(
     "--weight-a", default="1", show_default=True, metavar="P/Q", help="The weight of energy in ET."
 )
+@click.option(
+    "--power",
+    "powers",
+    multiple=True,
+    metavar="GPU=W0,W1,...",
+    help="Watts of a GPU with 0, 1, ... busy compute slices, for energy and ET; with one model, "
+    "W0,W1,... alone. Default: the published curve, where there is one.",
+)
 @click.option("--svg", "svg_file", metavar="FILE", help="Draw the partitions.")
 @json_option
 def command(
@@ -59,6 +68,7 @@ def command(
     jobs: tuple[str, ...],
     objective: str,
     weight_a: str,
+    powers: tuple[str, ...],
     svg_file: str | None,
     as_json: bool,
 ) -> None:
@@ -68,7 +78,7 @@ def command(
     """
     models = _models(gpus, driver)
     mix = _mix(models, mix_file, jobs)
-    answer = _solve(models, mix, objective, weight_a)
+    answer = _solve(models, mix, objective, weight_a, _curves(models, powers))
     if svg_file is not None and answer.possible:
         from migopt.mig.draw import write_drawing
         from migopt.model import Partition
@@ -127,12 +137,59 @@ def _mix(models: Sequence[GpuModel], mix_file: str | None, jobs: Sequence[str]) 
     return read_mix(json.dumps(document), models, source="--job")
 
 
-def _solve(
-    models: Sequence[GpuModel], mix: Sequence[MixJob], objective: str, weight_a: str
-) -> Recommendation:
-    from fractions import Fraction
-
+def _curves(models: Sequence[GpuModel], powers: Sequence[str]) -> dict[str, PowerCurve]:
+    """Return the power curve of each GPU model: the given one, else the published one."""
     from migopt.gpus import default_power, gpu_keys
+    from migopt.mig.node import named_gpu
+
+    by_key = {model.key: model for model in models}
+    found = {
+        key: curve
+        for key in by_key
+        if key in gpu_keys() and (curve := default_power(key)) is not None
+    }
+    for text in powers:
+        name, equals, watts = text.rpartition("=")
+        key = name if equals else next(iter(by_key))
+        if key not in by_key:
+            key = named_gpu(key, None).key
+        if key not in by_key or (not equals and len(by_key) > 1):
+            known = ", ".join(by_key)
+            raise InputError(f"{text!r}: name one of the GPUs, {known}", where="--power")
+        found[key] = _curve(watts, by_key[key])
+    return found
+
+
+def _curve(text: str, model: GpuModel) -> PowerCurve:
+    from migopt.model import PowerCurve
+    from migopt.units import round_half_up
+
+    levels = model.compute_slices + 1
+    try:
+        watts = [Fraction(part.strip()) for part in text.split(",")]
+    except (ValueError, ZeroDivisionError):
+        raise InputError(f"{text!r} is no list of watts", where="--power") from None
+    if len(watts) != levels:
+        raise InputError(
+            f"{model.key} needs {levels} values, for 0 to {levels - 1} busy compute slices, "
+            f"not {len(watts)}",
+            where="--power",
+        )
+    if not all(0 <= w <= 100_000 for w in watts) or sorted(watts) != watts:
+        raise InputError(
+            f"{text!r}: watts from 0 to 100000 that do not fall as more slices are busy",
+            where="--power",
+        )
+    return PowerCurve(tuple(round_half_up(w * 1000) for w in watts), source="--power")
+
+
+def _solve(
+    models: Sequence[GpuModel],
+    mix: Sequence[MixJob],
+    objective: str,
+    weight_a: str,
+    power: dict[str, PowerCurve],
+) -> Recommendation:
     from migopt.mig.recommend import recommend, recommend_fleet
 
     try:
@@ -141,11 +198,13 @@ def _solve(
         raise InputError(f"{weight_a!r} is no number such as 1/2", where="--weight-a") from None
     if weight < 0:
         raise InputError("must not be negative", where="--weight-a")
-    power = {
-        model.key: curve
-        for model in models
-        if model.key in gpu_keys() and (curve := default_power(model.key)) is not None
-    }
+    lacking = [model.key for model in models if model.key not in power]
+    if lacking and objective in ("energy", "et"):
+        raise InputError(
+            f"{objective} needs the power curve of {lacking[0]}, and none is published: "
+            f"--power {lacking[0]}=W0,W1,...",
+            where="--power",
+        )
     if len(models) > 1:
         return recommend_fleet(models, mix, objective, runner_up=True, power=power, weight_a=weight)
     curve = power.get(models[0].key)

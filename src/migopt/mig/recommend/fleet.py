@@ -23,13 +23,11 @@ from migopt.mig.recommend.mix import (
     shown,
     worth,
 )
-from migopt.mig.recommend.one_gpu import recommend
+from migopt.mig.recommend.shares import Shares
 from migopt.model import GpuModel, Placement, PowerCurve
 from migopt.placement import Wish, find_partition, inclusion_maximal_multisets
 
 Key = tuple[str, str]
-#: Most jobs whose sharing out over GPUs is compared in full.
-MOST_SHARED = 8
 
 
 def recommend_fleet(
@@ -48,10 +46,10 @@ def recommend_fleet(
     models : sequence of GpuModel
         The GPUs; those of one model are interchangeable.
     objective : str
-        As for one GPU. Energy and ET are no sums over jobs: for them, and at most 8 jobs, all ways
-        to share the jobs out are compared.
+        As for one GPU. Energy and ET are no sums over jobs: for them the programme chooses which
+        jobs share a GPU (``migopt.mig.recommend.shares``).
     runner_up : bool
-        Also find the best other choice of partitions (a second programme); for speed and slowdown.
+        Also find the best other choice of partitions, by a second programme.
     power : mapping, optional
         GPU key to power curve, for energy and ET.
     weight_a : Fraction
@@ -60,13 +58,14 @@ def recommend_fleet(
     Raises
     ------
     InputError
-        Without a GPU or a job, and for energy and ET of more jobs or without a power curve.
+        Without a GPU or a job; for energy and ET without a power curve, or with so many different
+        jobs that they can share GPUs in too many ways.
     """
     check_objective(objective, jobs)
     if not models:
         raise InputError("no GPU is given")
     if objective not in ("speed", "slowdown"):
-        return _by_sharing(models, jobs, objective, power or {}, weight_a)
+        return Shares(models, jobs, objective, power or {}, weight_a).best(runner_up)
     programme = _Programme(models, jobs, objective)
     if programme.hopeless:
         return Recommendation(False, note=programme.hopeless)
@@ -85,65 +84,6 @@ def recommend_fleet(
     value = shown(objective, total, len(jobs))
     note = "" if second else "no other partitions" if runner_up else "no runner-up was asked for"
     return Recommendation(True, partitions, assignment, value, second, objective, note)
-
-
-def _by_sharing(
-    models: Sequence[GpuModel],
-    jobs: Sequence[MixJob],
-    objective: str,
-    power: Mapping[str, PowerCurve],
-    weight_a: Fraction,
-) -> Recommendation:
-    """Share few jobs out in the best way: f(g, J) = min over K in J of cost(g, K) + f(g - 1, J - K).
-
-    Both energy above idle and tardiness add up over GPUs, so the programme over subsets is exact.
-    """
-    n = len(jobs)
-    if n > MOST_SHARED:
-        raise InputError(f"{objective} on several GPUs is for at most {MOST_SHARED} jobs, not {n}")
-    costs: dict[tuple[str, int], Recommendation] = {}
-
-    def cost(model: GpuModel, part: int) -> Recommendation:
-        key = (model.key, part)
-        if key not in costs:
-            mine = [job for j, job in enumerate(jobs) if part >> j & 1]
-            if len(mine) > 7:
-                costs[key] = Recommendation(False)
-            else:
-                curve = power.get(model.key)
-                costs[key] = recommend(
-                    model, mine, objective, power=curve, weight_a=weight_a, mean_over=n
-                )
-        return costs[key]
-
-    best: dict[int, tuple[Fraction, tuple[int, ...]]] = {0: (Fraction(0), ())}
-    for model in models:
-        after = {done: (value, (*parts, 0)) for done, (value, parts) in best.items()}
-        for done, (value, parts) in best.items():
-            rest = part = ((1 << n) - 1) ^ done
-            while part:
-                found = cost(model, part)
-                if found.value is not None:
-                    total = value + found.value
-                    if done | part not in after or total < after[done | part][0]:
-                        after[done | part] = (total, (*parts, part))
-                part = (part - 1) & rest
-        best = after
-    if (1 << n) - 1 not in best:
-        return Recommendation(
-            False, note=f"these {len(models)} GPUs have no slice for each of {n} jobs"
-        )
-    value, parts = best[(1 << n) - 1]
-    partitions: list[tuple[Placement, ...]] = []
-    slices: dict[int, tuple[int, Placement]] = {}
-    for gpu, (model, part) in enumerate(zip(models, parts, strict=True)):
-        answer = cost(model, part) if part else Recommendation(True, ((),))
-        partitions.append(answer.partitions[0])
-        mine = [j for j in range(n) if part >> j & 1]
-        slices |= {j: (gpu, place) for j, (_, place) in zip(mine, answer.assignment, strict=True)}
-    assignment = tuple(slices[j] for j in range(n))
-    note = "no runner-up is sought for this objective on several GPUs"
-    return Recommendation(True, tuple(partitions), assignment, value, None, objective, note)
 
 
 class _Programme:

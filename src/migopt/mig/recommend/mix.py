@@ -142,7 +142,8 @@ def reason_for(objective: str, value: Fraction, runner_up: RunnerUp | None) -> s
     gap = abs(value - runner_up.value)
     cuts = Counter(counted(names) for names in runner_up.profiles)
     others = " | ".join(
-        cut if len(runner_up.profiles) == 1 else f"{n} GPUs {cut}" for cut, n in cuts.items()
+        cut if len(runner_up.profiles) == 1 else f"{n} GPU{'s' * (n > 1)} {cut or 'empty'}"
+        for cut, n in cuts.items()
     )
     if gap == 0:
         return f"{head}, the same as {others}, which covers no fewer memory units"

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from migopt.compiled import Ints
 from migopt.errors import InputError
 from migopt.mig.recommend.kernel import assign_all, subsets
 from migopt.mig.recommend.mix import (
@@ -56,7 +57,14 @@ class Tables:
             for size in range(self.most + 1)
         ] + [len(self.nodes)]
         self.memory = [model.profile(name).memory_bytes for name in profiles]
+        self.compute = [model.profile(name).compute_slices for name in profiles]
         self._stages: dict[int, Stage] = {}
+
+    def profile_numbers(self, size: int) -> Ints:
+        """Return the sets of ``size`` slices by profile number, equal slices side by side."""
+        number = {name: k for k, name in enumerate(self.profiles)}
+        rows = self.nodes[self.starts[size] : self.starts[size + 1]]
+        return np.array([[number[name] for name in row] for row in rows], dtype=np.int64)
 
     def stage(self, jobs: int) -> Stage:
         """Return what the kernel needs for a number of jobs, made at its first use."""
@@ -105,6 +113,11 @@ def _ordinary(model: GpuModel) -> tuple[str, ...]:
     return tuple(p.name for p in model.profiles if p.kind in ("plain", "double_memory"))
 
 
+def tables_of(model: GpuModel, profiles: Iterable[str] | None = None) -> Tables:
+    """Return the sets of slices of a GPU; by default of those without extra engines."""
+    return _tables(model, _ordinary(model) if profiles is None else tuple(profiles))
+
+
 def recommend(
     model: GpuModel,
     jobs: Sequence[MixJob],
@@ -143,7 +156,8 @@ def recommend(
     n = len(jobs)
     if objective not in ("speed", "slowdown"):
         check_objective(objective, jobs)
-        return _by_enumeration(tables, jobs, objective, power, weight_a, mean_over or n)
+        curve = check_curve(model, power, objective)
+        return recommend_on(tables, jobs, objective, curve, weight_a, mean_over or n)
     if not 0 < n <= MOST_JOBS:
         check_objective(objective, jobs)
         raise InputError(f"{n} jobs for one GPU; at most {MOST_JOBS}, or several GPUs")
@@ -196,22 +210,35 @@ def _why_not(tables: Tables, jobs: Sequence[MixJob]) -> str:
     return f"no partition of {tables.model.key} has a slice that suits each of the {len(jobs)} jobs"
 
 
-def _by_enumeration(
+def check_curve(model: GpuModel, power: PowerCurve | None, objective: str) -> PowerCurve:
+    """Return the power curve; raises InputError when there is none, or it is not of this GPU."""
+    if power is None:
+        raise InputError(
+            f"{objective} needs the power curve of {model.key}, which is not known: give it"
+        )
+    levels, given = model.compute_slices + 1, len(power.busy_mw)
+    if given != levels:
+        raise InputError(
+            f"the power curve of {model.key} must have {levels} values, for 0 to "
+            f"{model.compute_slices} busy compute slices, not {given}"
+        )
+    return power
+
+
+def recommend_on(
     tables: Tables,
     jobs: Sequence[MixJob],
     objective: str,
-    power: PowerCurve | None,
+    power: PowerCurve,
     weight_a: Fraction,
     mean_over: int,
+    only: int | None = None,
 ) -> Recommendation:
-    """Try every assignment: when jobs end decides how the power adds up."""
+    """Try every assignment to every set of slices, or to the ``only`` one: exact for energy and ET.
+
+    When jobs end decides how the power adds up, so neither is a sum over jobs.
+    """
     model, n = tables.model, len(jobs)
-    if power is None:
-        raise InputError(f"{objective} needs the power curve of {model.key}, which is not known")
-    if n > 7:
-        raise InputError(f"{objective} is for at most 7 jobs on one GPU, not {n}")
-    if len(power.busy_mw) != model.compute_slices + 1:
-        raise InputError(f"the power curve is not that of {model.key}")
     if n > tables.most:
         return Recommendation(
             False, note=f"{model.key} has at most {tables.most} slices for {n} jobs"
@@ -225,7 +252,7 @@ def _by_enumeration(
         for job in jobs
     ]
     found: list[tuple[Fraction, int, tuple[str, ...]]] = []
-    for node in range(tables.starts[n], tables.starts[n + 1]):
+    for node in range(tables.starts[n], tables.starts[n + 1]) if only is None else (only,):
         options = [
             (_value(model, jobs, names, times, objective, power, weight_a, mean_over), names)
             for names in _arrangements(tables.nodes[node], times)
