@@ -42,7 +42,7 @@ LEVELS = {
     "schedulers": 5,
     "rl": 6,
     "registry": 6,
-    "certify": 7,
+    "certificates": 7,
     "api": 8,
     "testing": 9,
     "bench": 9,
@@ -55,7 +55,7 @@ LEVELS = {
 WALLS = {
     "exact": {"io", "sim", "check"},
     "mig": {"io", "sim", "check"},
-    "report": {"sim", "exact", "schedulers", "registry", "certify", "api", "bounds", "check", "rl"},
+    "report": {"sim", "exact", "schedulers", "registry", "certificates", "api", "bounds", "check", "rl"},
 }
 
 #: From the first to any of the second there is not even a path over other parts.

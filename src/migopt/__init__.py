@@ -20,7 +20,9 @@ _PUBLIC = {
     "Partition": "migopt.model",
     "Placement": "migopt.model",
     "Schedule": "migopt.model",
+    "Certificate": "migopt.certificates",
     "build_catalogue": "migopt.placement",
+    "certify": "migopt.api",
     "generate": "migopt.io.generators",
     "gpu_keys": "migopt.gpus",
     "import_trace": "migopt.io.traces",
@@ -32,6 +34,7 @@ _PUBLIC = {
     "simulate": "migopt.api",
     "solve": "migopt.api",
     "solvers": "migopt.api",
+    "verify_certificate": "migopt.api",
     "write_instance": "migopt.io",
     "write_schedule": "migopt.io",
 }

@@ -6,8 +6,10 @@ import importlib.metadata
 import os
 import platform
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from migopt.answer import Answer, judge
 from migopt.model import Instance
@@ -15,7 +17,18 @@ from migopt.registry import Entry, PolicySolver, entries, resolve
 from migopt.results import Budget, Solver
 from migopt.schedulers import parse_policy
 
-__all__ = ["Answer", "show_versions", "simulate", "solve", "solvers"]
+if TYPE_CHECKING:
+    from migopt.certificates import Certificate, Verification
+
+__all__ = [
+    "Answer",
+    "certify",
+    "show_versions",
+    "simulate",
+    "solve",
+    "solvers",
+    "verify_certificate",
+]
 
 
 def solve(
@@ -72,6 +85,64 @@ def simulate(
     """
     solver = PolicySolver(parse_policy(policy), engine)
     return replace(solve(instance, solver, budget=Budget(None, seed=seed)), solver=policy)
+
+
+def certify(
+    instance: Instance | str | Path,
+    *,
+    time_limit_s: float | None = 60.0,
+    threads: int = 1,
+    seed: int = 0,
+    progress: Callable[[Any], None] | None = None,
+) -> Certificate:
+    """Find the best schedule and lower bounds within a wall time, with what proves them.
+
+    Parameters
+    ----------
+    instance : Instance or path
+    time_limit_s : float, optional
+        Wall seconds; compiling, once per version of migopt, comes before.
+    threads, seed : int
+    progress : callable, optional
+        Called with a ``migopt.certificates.board.Progress`` now and then.
+
+    Returns
+    -------
+    Certificate
+        ``upper``, ``lower``, ``gap``, ``active_gap``, ``upper_by``, ``lower_by``, ``proof``, ``schedule``
+        and ``bounds``; ``migopt.certificates.write_certificate`` stores it.
+
+    Raises
+    ------
+    InputError
+        The file cannot be used.
+    CertificateError
+        A solver claimed what cannot be true.
+    """
+    from migopt.certificates import certify as run
+
+    return run(instance, time_limit_s=time_limit_s, threads=threads, seed=seed, progress=progress)
+
+
+def verify_certificate(
+    path: str | Path, instance: Instance | str | Path | None = None
+) -> Verification:
+    """Verify a certificate file: ``ok``, ``faults`` with both numbers, and the bounds that hold.
+
+    Parameters
+    ----------
+    path : path
+    instance : Instance or path, optional
+        The problem it must be a certificate of; the instance within it is used otherwise.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, or is no certificate.
+    """
+    from migopt.certificates import read_certificate, verify
+
+    return verify(read_certificate(path), None if instance is None else _instance(instance))
 
 
 def solvers() -> list[Entry]:

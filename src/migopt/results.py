@@ -1,4 +1,4 @@
-"""What a solver is given and what it gives back: budgets, outcomes, bounds, gaps, certificates."""
+"""What a solver is given and what it gives back: budgets, outcomes, bounds, gaps."""
 
 from __future__ import annotations
 
@@ -103,20 +103,6 @@ class Solver(Protocol):
     def solve(self, instance: Instance, budget: Budget) -> SolveResult:
         """Return the best schedule and bound found within ``budget``."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """Checked upper and lower bound for one instance, and who proved the lower one."""
-
-    instance_digest: str
-    upper: float | None
-    lower: float | None
-    upper_by: str
-    lower_by: str
-    proof: str
-    gap: float | None
-    active_gap: float | None
 
 
 def gap(upper: float | None, lower: float | None) -> float | None:

@@ -17,6 +17,10 @@ COMMANDS = {
     "batch": ("migopt.cli.batch", "Simulate policies on many generated days, on all cores."),
     "bench": ("migopt.cli.bench", "Run a benchmark suite and record every run."),
     "calibrate": ("migopt.cli.calibrate", "Derive the energy weight a of a scenario."),
+    "certify": (
+        "migopt.cli.certify",
+        "Best schedule and lower bounds within a time, with proofs; verify them.",
+    ),
     "check": (
         "migopt.cli.check",
         "Check a schedule against its instance; list every violated rule.",
