@@ -106,6 +106,7 @@ help: ## this list
 .PHONY: cross
 cross: $(VENV)/.test-ready ## exact solvers against all orders of events, 300 cases per class
 	@$(BIN)/python benchmarks/cross_reference.py --processes $(JOBS)
+	@$(BIN)/python benchmarks/cross_cpsat.py --processes $(JOBS)
 
 .PHONY: small-gaps
 small-gaps: $(VENV)/.test-ready ## the interval MILP on instances/small: gaps and times, the whole tail
@@ -136,3 +137,11 @@ slot-agreement: $(VENV)/.test-ready ## the slot model in HiGHS and in CP-SAT on 
 tardiness: $(VENV)/.test-ready ## the tardiness search beside PyJobShop, which is used where it is installed (OTHER_PYTHON=...)
 	@$(BIN)/python benchmarks/tardiness_vs_pyjobshop.py --scenario s0-slack --other-python $(or $(OTHER_PYTHON),$(BIN)/python)
 	@$(BIN)/python benchmarks/tardiness_vs_pyjobshop.py --scenario s0-tight --other-python $(or $(OTHER_PYTHON),$(BIN)/python)
+
+.PHONY: policy-speed
+policy-speed: $(VENV)/.test-ready ## time of a decision of the receding horizon at ten active jobs
+	@$(BIN)/python benchmarks/policy_speed.py
+
+.PHONY: order-study
+order-study: $(VENV)/.test-ready ## bounds, exact values and policies in order on 2,000 cases; relations between optima on 200
+	@$(BIN)/python benchmarks/order_study.py --processes $(JOBS) --out benchmarks/results/order_study.json
