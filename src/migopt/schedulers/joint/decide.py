@@ -130,12 +130,19 @@ def assign(
     scratch: Any,
 ) -> int:
     """Return the best busy vector among the allowed; ``scratch.groups`` says who runs on what."""
+    urgent = set_prices(t, who, rest, m, jobs, numbers, scratch.prices)
+    b: int = assign_at(m, allowed, urgent, gpu, scratch)
+    return b
+
+
+@compiled
+def assign_at(m: int, allowed: Any, urgent: bool, gpu: Any, scratch: Any) -> int:
+    """Do what ``assign`` does at the prices that ``scratch`` holds."""
     prices, choice, value, _, groups, _ = scratch
     for q in range(m):
         groups[q] = -1
     if m == 0:
         return 0
-    urgent = set_prices(t, who, rest, m, jobs, numbers, prices)
     fill(prices, m, gpu.tables, value, choice)
     b: int
     b, _ = _best(value, gpu.cost, allowed, urgent)
@@ -170,21 +177,31 @@ def decide(
     (type, vector)
         Another type than ``kind`` asks for a change; the vector is then 0.
     """
+    urgent = set_prices(t, who, rest, m, jobs, numbers, scratch.prices)
+    found: tuple[int, int]
+    found = decide_at(m, kind, urgent, gpu, numbers[AHEAD], numbers[HOPE], scratch)
+    return found
+
+
+@compiled
+def decide_at(
+    m: int, kind: int, urgent: bool, gpu: Any, ahead: float, hope: float, scratch: Any
+) -> tuple[int, int]:
+    """Do what ``decide`` does at the prices that ``scratch`` holds; the prices may be changed."""
     prices, choice, value, _, groups, every = scratch
     inside = gpu.tables.inside
     for q in range(m):
         groups[q] = -1
     if m == 0:
         return kind, 0
-    urgent = set_prices(t, who, rest, m, jobs, numbers, prices)
     fill(prices, m, gpu.tables, value, choice)
     wanted, most = _best(value, gpu.cost, every, urgent)
     b = wanted
     if not inside[kind, wanted]:
         b, here = _best(value, gpu.cost, inside[kind], urgent)
-        gain = (most - here) * numbers[AHEAD] > gpu.tau * max(most, 0.0)
+        gain = (most - here) * ahead > gpu.tau * max(most, 0.0)
         if gain or (b == 0 and urgent):
-            return _type_for(wanted, m, gpu, numbers[HOPE], scratch), 0
+            return _type_for(wanted, m, gpu, hope, scratch), 0
     if b > 0:
         assigned_groups(choice, m, b, gpu.tables, groups)
     return kind, b

@@ -93,28 +93,41 @@ class Planner:
         """Return position of a slice to job; a job stays on its slice where the size is right."""
         view = self.view
         who, rest = self.present(state)
-        problem = view.problem
-        group_of = problem.vectors.group_of
-        groups = [group_of[place.placement.profile] for place in state.slices]
-        have = np.bincount(np.array(groups, np.int64), minlength=problem.groups)
-        allowed = (problem.counts <= have).all(axis=1)
+        groups = self.groups_of(state)
+        allowed = self.allowed(groups)
         minute = state.now_ms / MS_PER_MINUTE
         assign(
             minute, who, rest, len(who), allowed, view.jobs, view.gpu, self.numbers, view.scratch
         )
-        wanted = {
-            int(job): int(group)
-            for job, group in zip(who, view.scratch.groups, strict=False)
-            if group >= 0
-        }
+        return self.placed(state, groups, self.chosen(who))
+
+    def allowed(self, groups: list[int]) -> np.ndarray:
+        """Return which busy vectors the slices that stand, by their groups, can hold."""
+        problem = self.view.problem
+        have = np.bincount(np.array(groups, np.int64), minlength=problem.groups)
+        return np.asarray((problem.counts <= have).all(axis=1))
+
+    def chosen(self, who: np.ndarray) -> dict[int, int]:
+        """Return job to group as the last assignment left it."""
+        pairs = zip(who.tolist(), self.view.scratch.groups.tolist(), strict=False)
+        return {job: group for job, group in pairs if group >= 0}
+
+    def groups_of(self, state: SimState) -> list[int]:
+        """Return the group of every slice that stands."""
+        group_of = self.view.problem.vectors.group_of
+        return [group_of[place.placement.profile] for place in state.slices]
+
+    @staticmethod
+    def placed(state: SimState, groups: list[int], wanted: dict[int, int]) -> dict[int, int]:
+        """Return position to job for jobs that want a slice of a group; who has one of it stays."""
         runs = {}
+        left = dict(wanted)
         for position, place in enumerate(state.slices):
-            if place.job is not None and wanted.get(place.job) == groups[position]:
+            if place.job is not None and left.get(place.job) == groups[position]:
                 runs[position] = place.job
-                del wanted[place.job]
-        for job, group in wanted.items():
-            free = (p for p, g in enumerate(groups) if g == group and p not in runs)
-            runs[next(free)] = job
+                del left[place.job]
+        for job, group in left.items():
+            runs[next(p for p, g in enumerate(groups) if g == group and p not in runs)] = job
         return runs
 
     def wake_ms(self, state: SimState) -> int | None:

@@ -1,0 +1,11 @@
+"""Receding horizon: the jobs on slices of the first decision of the exact relaxation over the jobs known now."""
+
+from __future__ import annotations
+
+from migopt.schedulers.joint.receding import receding_planner
+from migopt.schedulers.joint.rules import JointDispatch
+
+
+def make(argument: str = "") -> JointDispatch:
+    """Return the rule; the argument is settings, as ``receding_planner`` reads them."""
+    return JointDispatch(f"receding_horizon:{argument}", receding_planner(argument))
