@@ -9,15 +9,11 @@ wall times of whole runs of each entry's class, model building included.
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-from migopt.api import show_versions
+from _journal import run_all, write
+
 from migopt.check import check
 from migopt.exact.interval_milp import IntervalMilp
 from migopt.exact.slot_cpsat import SlotCpSat
@@ -74,20 +70,8 @@ def main() -> int:
     options = parser.parse_args()
     seeds = range(options.seed, options.seed + options.cases)
     journal = options.out.with_suffix(".jsonl")
-    rows = []
-    if journal.exists():
-        rows = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
-    known = {row["seed"] for row in rows}
-    with (
-        multiprocessing.get_context("spawn").Pool(options.processes) as pool,
-        journal.open("a", encoding="utf-8") as file,
-    ):
-        for row in pool.imap_unordered(run, [seed for seed in seeds if seed not in known]):
-            rows.append(row)
-            file.write(json.dumps(row) + "\n")
-            file.flush()
+    rows = run_all(run, seeds, lambda row: row["seed"], journal, options.processes)
     rows.sort(key=lambda row: row["seed"])
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     both = [row for row in rows if row["proved"] and "values" in row]
     wrong = [row for row in rows if not row["sound"] or (row["proved"] and not row["same"])]
     seconds = {
@@ -95,10 +79,6 @@ def main() -> int:
         for i, name in enumerate(("slot_cpsat", "slot_milp"))
     }
     document = {
-        "command": "python " + " ".join(sys.argv),
-        "commit": commit.stdout.strip(),
-        "machine": f"{os.cpu_count()} cores",
-        "versions": show_versions(),
         "seeds": [seeds.start, seeds.stop - 1],
         "cases": len(rows),
         "proved_by_both": len(both),
@@ -111,9 +91,7 @@ def main() -> int:
             for name, s in seconds.items()
         },
     }
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    journal.unlink()
+    write(options.out, journal, document)
     print(f"{len(both)} proved by both, {document['same_value']} equal, {len(wrong)} wrong")
     return 1 if wrong else 0
 

@@ -155,8 +155,16 @@ def test_overfull_groups_are_illegal():
 @pytest.mark.parametrize(
     ("instance", "partition", "reason"),
     [
-        (make_instance(make_job(0), gpus=(A30, A30)), None, "2 GPUs: cpsat covers one GPU"),
-        (make_instance(*(make_job(i) for i in range(MAX_JOBS + 1))), None, "41 jobs"),
+        (
+            make_instance(*(make_job(i) for i in range(9)), gpus=(A30,) * 20),
+            None,
+            "9 jobs on 20 GPUs: cpsat covers up to 160 pairs; use the day bound",
+        ),
+        (
+            make_instance(*(make_job(i) for i in range(MAX_JOBS + 1))),
+            None,
+            "41 jobs: cpsat covers up to 40; use the day bound",
+        ),
         (make_instance(make_job(0)), 6, "has partitions 1 to 5, not 6"),
         (make_instance(make_job(0)), "off", "does not allow MIG off"),
         (make_instance(make_job(0), power=FrozenMap({})), None, "no power curve"),
@@ -185,6 +193,11 @@ def test_the_class_is_the_instance_only_where_nothing_else_is_allowed():
     assert not covers_instance(strict, 1)
     assert not covers_instance(make_instance(stiff, make_job(1), scope="never"), None)
     assert not covers_instance(make_instance(stiff), None)
+    assert covers_instance(make_instance(stiff), "free")
+    assert not covers_instance(make_instance(stiff, scope="slices"), "free")
+    assert not covers_instance(make_instance(stiff, make_job(1)), "free")
+    assert covers_instance(make_instance(stiff, gpus=(A30, A30), scope="never"), None)
+    assert not covers_instance(make_instance(stiff, gpus=(A30, A30), scope="never"), 1)
     single = make_instance(stiff, catalogues=catalogue("7g.40gb@0"))
     assert covers_instance(single, 1)
     assert not covers_instance(single.replace(mig_off=True), 1)

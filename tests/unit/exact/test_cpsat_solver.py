@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import pytest
 
-from factories import A30, P_43, make_instance, make_job, make_schedule, seg
+from factories import P_43, make_instance, make_job, make_schedule, seg
 from migopt.check import check
 from migopt.exact.cpsat import CpSat
 from migopt.exact.cpsat import case as case_file
@@ -98,10 +98,10 @@ def test_a_job_that_fits_nowhere_on_the_partition_is_named():
 
 
 def test_an_instance_that_is_not_covered_is_refused_with_the_reason():
-    """Two GPUs: not applicable, and no schedule."""
-    result = CpSat().solve(make_instance(make_job(0), gpus=(A30, A30)), FOREVER)
+    """Forty-one jobs: not applicable, and no schedule."""
+    result = CpSat().solve(make_instance(*(make_job(i) for i in range(41))), FOREVER)
     assert (result.outcome, result.schedule) == (Outcome.NOT_APPLICABLE, None)
-    assert "covers one GPU" in result.message
+    assert "41 jobs: cpsat covers up to 40" in result.message
 
 
 def test_power_that_cannot_be_split_is_refused_with_the_reason(monkeypatch):

@@ -1,7 +1,8 @@
-"""Non-preemptive schedules of one GPU, exactly, by CP-SAT: partition given or chosen.
+"""Non-preemptive schedules, exactly, by CP-SAT.
 
 ``case`` (a partition in integers), ``variables``, ``constraints``, ``objective`` and ``decode`` make the
-model; ``start``, ``progress`` and ``solver`` run it. Statement and proofs: docs/exact/cpsat.md.
+model of one GPU that keeps one partition; ``start``, ``progress`` and ``solver`` run it. ``fleet`` is the model of
+several GPUs and of partitions that change. Statement and proofs: docs/exact/cpsat.md.
 """
 
 from __future__ import annotations

@@ -17,10 +17,13 @@ from functools import cached_property
 from migopt.bounds.busy_vectors import BusyVectors, busy_vectors
 from migopt.errors import InputError
 from migopt.exact.cpsat.objective import Scale, split_power
+from migopt.exact.partition_classes import covers, partition_classes
 from migopt.model import OFF_PARTITION, Instance, Job, Partition
 
 #: Beyond this many jobs the order of starts alone is thousands of choices.
 MAX_JOBS = 40
+#: Beyond this many (job, GPU) pairs the model with several GPUs takes too long to build.
+MAX_JOB_GPUS = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,14 +217,9 @@ def cases(instance: Instance, partition: int | str | None = None) -> list[Case]:
     kept: list[tuple[BusyVectors, Partition, str, tuple[int, ...]]] = []
     if partition != "off":
         vectors = busy_vectors(instance, model, "mig")
-        numbers = range(1, len(catalogue) + 1) if partition is None else [int(partition)]
-        found: dict[tuple[int, ...], int] = {}
-        for number in numbers:
-            chosen = catalogue[number]
-            found.setdefault(_slices(vectors, chosen), number)
-        for slices, number in found.items():
-            if not any(other != slices and _covers(other, slices) for other in found):
-                kept.append((vectors, catalogue[number], f"partition {number}", slices))
+        number = None if partition is None else int(partition)
+        for found in partition_classes(vectors, catalogue, number):
+            kept.append((vectors, found.partition, found.label, found.slices))
     if partition == "off" or (partition is None and instance.mig_off):
         kept.append((busy_vectors(instance, model, "off"), OFF_PARTITION, "MIG off", (1,)))
     durations = {id(vectors): _durations_ms(instance, vectors) for vectors, *_ in kept}
@@ -245,7 +243,7 @@ def _case(
     inside = {
         tuple(counts[k] for k in groups): b
         for b, counts in enumerate(vectors.counts)
-        if _covers(slices, counts)
+        if covers(slices, counts)
     }
     return Case(
         instance,
@@ -271,45 +269,52 @@ def _durations_ms(instance: Instance, vectors: BusyVectors) -> list[list[int | N
     ]
 
 
-def _slices(vectors: BusyVectors, partition: Partition) -> tuple[int, ...]:
-    counts = [0] * len(vectors.groups)
-    for profile in partition.profiles:
-        counts[vectors.group_of[profile]] += 1
-    return tuple(counts)
-
-
-def _covers(large: Sequence[int], small: Sequence[int]) -> bool:
-    return all(a >= b for a, b in zip(large, small, strict=True))
-
-
 def why_not(instance: Instance, partition: int | str | None = None) -> str | None:
-    """Return why the model does not cover an instance, or None."""
+    """Return why the models do not cover an instance, or None."""
     if instance.kind != "schedule":
         return f"kind {instance.kind} is not covered"
-    if len(instance.gpus) != 1:
-        return f"{len(instance.gpus)} GPUs: cpsat covers one GPU"
-    if len(instance.jobs) > MAX_JOBS:
-        return f"{len(instance.jobs)} jobs: cpsat covers up to {MAX_JOBS}"
+    jobs, gpus = len(instance.jobs), len(instance.gpus)
+    if jobs > MAX_JOBS:
+        return f"{jobs} jobs: cpsat covers up to {MAX_JOBS}; use the day bound"
+    if gpus > 1 and jobs * gpus > MAX_JOB_GPUS:
+        return f"{jobs} jobs on {gpus} GPUs: cpsat covers up to {MAX_JOB_GPUS} pairs; use the day bound"
     if partition == "off" and not instance.mig_off:
         return "the instance does not allow MIG off"
     if isinstance(partition, int):
         try:
-            instance.catalogue(0)[partition]
+            for gpu in range(gpus):
+                instance.catalogue(gpu)[partition]
         except InputError as error:
             return str(error)
-    if instance.weight_a:
-        curve = instance.power.get(instance.gpus[0].key)
+    return why_no_power(instance, partition) if instance.weight_a else None
+
+
+def why_no_power(instance: Instance, partition: int | str | None) -> str | None:
+    """Return which power is missing, or None."""
+    for model in instance.gpu_models:
+        curve = instance.power.get(model.key)
         if curve is None:
             return "energy has weight, but no power curve is given"
-        off = partition == "off" or (partition is None and instance.mig_off)
+        off = instance.mig_off and not isinstance(partition, int)
         if off and curve.off_busy_mw is None:
             return "energy has weight, but no power with MIG off is given"
     return None
 
 
+def may_change(instance: Instance) -> bool:
+    """Return whether the instance lets a partition follow another on some GPU."""
+    long = any(len(instance.catalogues[model.key]) > 1 for model in instance.gpu_models)
+    return instance.repartition.scope != "never" and long
+
+
 def covers_instance(instance: Instance, partition: int | str | None) -> bool:
     """Return whether every legal schedule of the instance belongs to the class of this solver."""
-    choices = len(instance.catalogue(0)) + instance.mig_off
-    fixed_anyway = instance.repartition.scope == "never" or len(instance.catalogue(0)) == 1
-    stops = any(instance.is_preemptible(job) for job in instance.jobs)
-    return not stops and fixed_anyway and (partition is None or choices == 1)
+    if any(instance.is_preemptible(job) for job in instance.jobs):
+        return False
+    if may_change(instance):
+        # A change of some slices only is outside the model.
+        return partition == "free" and instance.repartition.scope == "gpu"
+    if partition in (None, "one", "free"):
+        return True
+    choices = {len(instance.catalogues[m.key]) + instance.mig_off for m in instance.gpu_models}
+    return choices == {1}

@@ -14,8 +14,12 @@ from typing import Any
 from ortools.sat.python import cp_model
 
 from migopt.bounds.base import float_below
-from migopt.exact.cpsat.case import Case, cases, covers_instance, why_not
+from migopt.exact.cpsat.case import cases, covers_instance, may_change, why_not
 from migopt.exact.cpsat.decode import to_schedule
+from migopt.exact.cpsat.fleet import decode as fleet_decode
+from migopt.exact.cpsat.fleet.problem import Fleet, fleet
+from migopt.exact.cpsat.fleet.search import FleetSearch
+from migopt.exact.cpsat.fleet.start import first_rows
 from migopt.exact.cpsat.model import CaseModel, Status, run
 from migopt.exact.cpsat.progress import Progress
 from migopt.exact.cpsat.start import improve
@@ -26,16 +30,19 @@ ENGINE = f"CP-SAT, OR-Tools {version('ortools')}"
 #: Seconds of the first run of each case; each round takes twice as long.
 FIRST_SLICE_S = 1.0
 GROWTH = 2.0
+#: With changing partitions on one GPU the best single partition is looked for first, so long at most.
+ONE_SHARE, ONE_SHARE_S = 0.15, 20.0
 
 
 class CpSat:
-    """Non-preemptive schedules of one GPU under one partition for the whole run, by CP-SAT.
+    """Non-preemptive schedules by CP-SAT: one GPU or several, partitions kept or changed.
 
     Parameters
     ----------
-    partition : int, "off" or None
-        A partition of the catalogue (1-based), MIG off, or None: the solver chooses, MIG off included
-        where the instance allows it.
+    partition : int, "off", "one", "free" or None
+        A partition of the catalogue (1-based) for every GPU, MIG off, ``one`` or None: every GPU keeps one that the
+        solver chooses, ``free``: they change where the instance allows it, each change taking tau. MIG
+        off is among the choices where the instance allows it.
     hint : Schedule, optional
         A schedule to start from; its order of starts is used, and all of it where it belongs to the class.
     workers : int
@@ -51,8 +58,8 @@ class CpSat:
     Notes
     -----
     The result is exact for its class. It bounds the instance (``lower``) only where the instance's own
-    rules leave nothing else: no job may be stopped, no partition be changed, and the solver chose among
-    all partitions. Otherwise ``class_lower`` holds the bound.
+    rules leave nothing else: no job may be stopped, and the solver chose among all partitions, with all
+    changes that are allowed. Otherwise ``class_lower`` holds the bound.
     """
 
     def __init__(
@@ -63,7 +70,8 @@ class CpSat:
         workers: int = 0,
         on_event: Callable[[TrajectoryPoint], None] | None = None,
     ) -> None:
-        self.partition, self.hint, self.workers = partition, hint, workers
+        self.partition = None if partition == "one" else partition
+        self.hint, self.workers = hint, workers
         self.last_event: TrajectoryPoint | None = None
         self._on_event = on_event
 
@@ -73,7 +81,11 @@ class CpSat:
         reason = why_not(instance, self.partition)
         if reason is not None:
             return SolveResult(Outcome.NOT_APPLICABLE, StopReason.FINISHED, message=reason)
-        found = cases(instance, self.partition)
+        changing = self.partition == "free" and may_change(instance)
+        if changing or len(instance.gpus) > 1:
+            return self._solve_fleet(instance, budget, began)
+        chosen = None if self.partition == "free" else self.partition
+        found = cases(instance, chosen)
         misfits = [(case, case.misfit()) for case in found]
         kept = [case for case, misfit in misfits if misfit is None]
         if not kept:
@@ -92,6 +104,65 @@ class CpSat:
         search = Search(progress, budget, self.workers or budget.threads, began)
         stop = search.run()
         return self._result(instance, progress, search, stop, began)
+
+    def _solve_fleet(self, instance: Instance, budget: Budget, began: float) -> SolveResult:
+        """Solve with several GPUs or changing partitions."""
+        threads = self.workers or budget.threads
+        try:
+            problem = fleet(instance, self.partition)
+            misfit = problem.misfit()
+            if misfit is not None:
+                return _infeasible(f"job {misfit.id} fits no slice of {_choice(self.partition)}")
+            problem.check_power()
+        except ValueError as error:
+            return SolveResult(Outcome.NOT_APPLICABLE, StopReason.FINISHED, message=str(error))
+        limit = math.inf if budget.time_limit_s is None else budget.time_limit_s
+        try:
+            rows = first_rows(
+                problem, self._start(instance, budget), budget.seed, min(2.0, 0.1 * limit)
+            )
+        except ValueError as error:
+            return _infeasible(str(error))
+        search = FleetSearch(problem, rows, budget, threads, began, self._note)
+        stop = search.search()
+        return self._fleet_result(instance, problem, search, stop, began)
+
+    def _start(self, instance: Instance, budget: Budget) -> Schedule | None:
+        """Return the hint, or for one GPU the best schedule on one partition found in a short run."""
+        limit = budget.time_limit_s
+        if self.hint is not None or len(instance.gpus) > 1 or limit == 0 or not instance.jobs:
+            return self.hint
+        seconds = ONE_SHARE_S if limit is None else min(ONE_SHARE_S, ONE_SHARE * limit)
+        short = Budget(seconds, 0.0, budget.threads, budget.seed)
+        return CpSat(None, workers=self.workers).solve(instance, short).schedule
+
+    def _fleet_result(
+        self,
+        instance: Instance,
+        problem: Fleet,
+        search: FleetSearch,
+        stop: StopReason,
+        began: float,
+    ) -> SolveResult:
+        lower = float_below(search.cost(search.bound))
+        whole, proved = covers_instance(instance, self.partition), search.proved
+        schedule = fleet_decode.to_schedule(problem, search.rows, "cpsat")
+        what = f"{len(schedule.reconfigurations)} changes of partition"
+        return SolveResult(
+            outcome=Outcome.OPTIMAL if proved and whole else Outcome.FEASIBLE,
+            stop=stop,
+            schedule=schedule,
+            lower=lower if whole else None,
+            class_lower=lower,
+            class_name=class_name(self.partition, len(instance.gpus)),
+            proof="engine",
+            claimed_upper=float(search.cost(search.best)),
+            wall_s=time.perf_counter() - began,
+            trajectory=tuple(search.trajectory),
+            engine=ENGINE,
+            detail={"runs": search.runs, "unit_ms": problem.scale.unit_ms},
+            message=_message(what, proved, whole),
+        )
 
     def _note(self, point: TrajectoryPoint) -> None:
         self.last_event = point
@@ -127,14 +198,14 @@ class CpSat:
             schedule=to_schedule(case, progress.rows[best], "cpsat"),
             lower=lower if whole else None,
             class_lower=lower,
-            class_name=class_name(self.partition),
+            class_name=class_name(chosen_name(self.partition, instance)),
             proof="engine",
             claimed_upper=float(progress.cost(progress.best)),
             wall_s=time.perf_counter() - began,
             trajectory=tuple(progress.trajectory),
             engine=ENGINE,
             detail=detail,
-            message=_message(case, proved, whole),
+            message=_message(f"best on {case.label}", proved, whole),
         )
 
 
@@ -257,18 +328,34 @@ class Search:
         return solver
 
 
-def class_name(partition: int | str | None) -> str:
+def chosen_name(partition: int | str | None, instance: Instance) -> int | str | None:
+    """Return the partition choice that was made: ``free`` is one where nothing may change."""
+    return None if partition == "free" and not may_change(instance) else partition
+
+
+def class_name(partition: int | str | None, gpus: int = 1) -> str:
     """Return the class in which the solver is exact."""
+    if partition == "free":
+        return "no preemption"
     if partition is None:
-        return "no preemption, one partition for the whole run"
-    return f"no preemption, {'MIG off' if partition == 'off' else f'partition {partition}'}"
+        where = "one partition" if gpus == 1 else "one partition per GPU"
+        return f"no preemption, {where} for the whole run"
+    return f"no preemption, {_choice(partition)}"
 
 
-def _message(case: Case, proved: bool, whole: bool) -> str:
-    what = f"best on {case.label}"
+def _choice(partition: int | str | None) -> str:
+    if partition in (None, "free"):
+        return "any partition"
+    return "MIG off" if partition == "off" else f"partition {partition}"
+
+
+def _infeasible(message: str) -> SolveResult:
+    return SolveResult(
+        Outcome.INFEASIBLE_PARTITION, StopReason.FINISHED, message=message, engine=ENGINE
+    )
+
+
+def _message(what: str, proved: bool, whole: bool) -> str:
     if proved and not whole:
-        return (
-            f"{what}; optimal without preemption and repartition, which the instance allows: "
-            "no bound for the instance"
-        )
+        return f"{what}; optimal in its class only: no bound for the instance"
     return f"{what}; optimal" if proved else what
