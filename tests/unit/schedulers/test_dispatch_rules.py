@@ -6,6 +6,7 @@ import pytest
 
 from factories import make_instance, make_job, seg
 from migopt.check import check
+from migopt.errors import NotApplicableError
 from migopt.model import Instance, Segment
 from migopt.schedulers import dispatch_rules, parse_policy
 
@@ -201,13 +202,21 @@ def test_between_slices_of_equal_duration_the_smaller_one_wins():
         }
 
 
+#: These cover free preemption only.
+JOINT = ("priced", "receding_horizon", "rollout")
+
+
 @pytest.mark.parametrize("rule", dispatch_rules())
 def test_a_job_that_may_not_be_stopped_runs_to_its_end(rule):
-    """Under every rule a non-preemptible job keeps its slice against a more urgent arrival."""
+    """Under every rule a non-preemptible job keeps its slice against a more urgent arrival, or the rule refuses."""
     instance = make_instance(
         make_job(0, ms=28_000, due=90_000, preemptible=False),
         make_job(1, ms=28_000, due=90_000, preemptible=False),
         make_job(2, ms=4_000, release=1_000, due=2_100),
     )
+    if rule in JOINT:
+        with pytest.raises(NotApplicableError, match="preemption must be free"):
+            played(rule, instance)
+        return
     runs = [segment for segment in played(rule, instance) if segment.job in (0, 1)]
     assert len(runs) == 2
