@@ -165,37 +165,66 @@ def _clock(ms: int) -> str:
     return f"{minute // 60:02d}:{minute % 60:02d}"
 
 
-def gap_svg(periods: Sequence[Period], *, width: int = 900, height: int = 260) -> str:
+#: Steps of the time axis in minutes; the first that gives at most MOST_TICKS is taken.
+TICK_MINUTES, MOST_TICKS = (1, 2, 5, 10, 30, 60, 120, 240, 720, 1440), 14
+#: Periods that hold at least this share of the gap are marked with it.
+MARKED = 0.05
+
+
+def gap_svg(periods: Sequence[Period], *, width: int = 900, height: int = 280) -> str:
     """Return a drawing: one bar per busy period over the day, the bound's share in it, and the gap."""
     if not periods:
         return f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"/>'
     end = max(p.end_ms for p in periods)
     top = max(max(p.upper, p.lower or 0.0) for p in periods) or 1.0
-    left, base, tall = 60, height - 30, height - 60
+    left, base, tall = 70, height - 40, height - 90
     scale = (width - left - 20) / end
+    whole = sum(p.gap or 0.0 for p in periods)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11">',
-        "<title>Cost above idle by busy period: plan and bound</title>",
-        f'<line x1="{left}" y1="{base}" x2="{width - 20}" y2="{base}" stroke="#555"/>',
+        "<title>Cost above idle by busy period: schedule and bound</title>",
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
     ]
-    for hour in range(0, end // 3_600_000 + 1, 2):
-        x = left + hour * 3_600_000 * scale
-        parts.append(f'<text x="{x:.1f}" y="{base + 16}" text-anchor="middle">{hour}:00</text>')
-    for p in periods:
-        x, w = left + p.start_ms * scale, max(1.0, (p.end_ms - p.start_ms) * scale)
-        upper = tall * p.upper / top
-        lower = tall * max(0.0, min(p.lower or 0.0, p.upper)) / top
-        label = f"{_clock(p.start_ms)} to {_clock(p.end_ms)}, {p.jobs} jobs, cost {p.upper:.3e}"
-        if p.gap is not None:
-            label += f", gap {p.gap:.1e}"
+    for part in (0.0, 0.5, 1.0):
+        y = base - part * tall
         parts.append(
-            f'<g><title>{label}</title><rect x="{x:.1f}" y="{base - upper:.1f}" width="{w:.1f}" '
-            f'height="{upper:.1f}" fill="#d1495b"/><rect x="{x:.1f}" y="{base - lower:.1f}" '
-            f'width="{w:.1f}" height="{lower:.1f}" fill="#30638e"/></g>'
+            f'<line x1="{left}" y1="{y:.1f}" x2="{width - 20}" y2="{y:.1f}" stroke="#bbb"/>'
+            f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{part * top:.2g}</text>'
         )
+    minutes = end / MS_PER_MINUTE
+    step = next((m for m in TICK_MINUTES if minutes / m <= MOST_TICKS), TICK_MINUTES[-1])
+    for minute in range(0, int(minutes) + 1, step):
+        x = left + minute * MS_PER_MINUTE * scale
+        clock = _clock(minute * MS_PER_MINUTE)
+        parts.append(f'<text x="{x:.1f}" y="{base + 16}" text-anchor="middle">{clock}</text>')
+    parts += [_bar(p, left, base, tall / top, scale, whole) for p in periods]
     parts.append(
-        f'<text x="{left}" y="16">Cost above idle by busy period (blue: share of the bound, '
-        "red: gap)</text></svg>"
+        f'<text x="{left}" y="18">Cost above idle of each busy period: '
+        '<tspan fill="#30638e">share of the lower bound</tspan> and '
+        '<tspan fill="#d1495b">gap</tspan>, with its part of the whole gap where that is '
+        f"{MARKED:.0%} or more</text>"
+        f'<text x="{(left + width - 20) / 2:.0f}" y="{height - 6}" text-anchor="middle">'
+        "time (h:min)</text></svg>"
     )
     return "".join(parts)
+
+
+def _bar(p: Period, left: float, base: float, per_cost: float, per_ms: float, whole: float) -> str:
+    x, w = left + p.start_ms * per_ms, max(1.0, (p.end_ms - p.start_ms) * per_ms)
+    upper = per_cost * p.upper
+    lower = per_cost * max(0.0, min(p.lower or 0.0, p.upper))
+    label = f"{_clock(p.start_ms)} to {_clock(p.end_ms)}, {p.jobs} jobs, cost {p.upper:.3e}"
+    mark = ""
+    if p.gap is not None:
+        label += f", gap {p.gap:.1e}"
+        if whole > 0 and p.gap >= MARKED * whole:
+            mark = (
+                f'<text x="{x + w / 2:.1f}" y="{base - upper - 4:.1f}" text-anchor="middle">'
+                f"{p.gap / whole:.0%}</text>"
+            )
+    return (
+        f'<g><title>{label}</title><rect x="{x:.1f}" y="{base - upper:.1f}" width="{w:.1f}" '
+        f'height="{upper:.1f}" fill="#d1495b"/><rect x="{x:.1f}" y="{base - lower:.1f}" '
+        f'width="{w:.1f}" height="{lower:.1f}" fill="#30638e"/>{mark}</g>'
+    )
