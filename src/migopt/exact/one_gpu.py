@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from migopt.bounds.busy_vectors import BusyVectors, Case, busy_vectors
+from migopt.bounds.split.covers import only_partition
 from migopt.errors import InfeasiblePartitionError, InputError
 from migopt.model import Instance
 from migopt.units import MS_PER_MINUTE
@@ -161,15 +162,6 @@ def one_gpu(
         numbers,
         instance.repartition.tau_ms / MS_PER_MINUTE if tau and len(classes) > 1 else 0.0,
     )
-
-
-def only_partition(instance: Instance, partition: int) -> Instance:
-    """Return the instance with one partition (1-based) of its first GPU's catalogue left."""
-    catalogue = instance.catalogue(0)
-    only = type(catalogue)(catalogue.name, catalogue.gpu_key, (catalogue[partition],))
-    key = instance.gpus[0].key
-    narrowed = type(instance.catalogues)({**instance.catalogues, key: only})
-    return instance.replace(catalogues=narrowed)
 
 
 def _classes(

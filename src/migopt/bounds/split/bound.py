@@ -12,7 +12,7 @@ import numpy as np
 
 from migopt.bounds.busy_vectors import Case
 from migopt.bounds.split.ascend import Ascent, ascend, transfer
-from migopt.bounds.split.covers import cases, why_not
+from migopt.bounds.split.covers import cases, partitions_apart, why_not
 from migopt.bounds.split.evaluate import Evaluator
 from migopt.bounds.split.exact import evaluate_multipliers, round_down
 from migopt.bounds.split.multipliers import Multipliers, round_prices
@@ -35,6 +35,10 @@ COARSE_LAST, FINE_FIRST, FINE_LAST = 1 / 25, 1 / 6, 1 / 80
 COARSE_ROUNDS, FINE_ROUNDS = 60, 200
 #: Steps into which tau is cut while ascending, and for the last evaluation.
 ASCEND_PARTS, FINAL_PARTS = 4, 32
+#: Of several parts (cases, partitions) each gets a look first; then the lowest gets its turn of the time
+#: until it is this much above the next.
+FIRST_LOOK, TURN, ROOM = 0.5, 0.15, 0.02
+MOST_TURNS = 8
 
 
 @dataclass(frozen=True)
@@ -111,32 +115,48 @@ def split_bound(
     should_stop : callable, optional
         Asked often; True ends the ascent with the best prices so far.
     """
-    found: list[tuple[Fraction, Multipliers, SplitProblem, Ascent, Any]] = []
     began = time.perf_counter()
-    todo = cases(instance)
-    for number, case in enumerate(todo):
-        # The other cases only have to rise above the first one.
-        enough = float(min(item[0] for item in found)) if found else stop_at
-        share = seconds if len(todo) == 1 else seconds * (0.85 if number == 0 else 0.15)
-        problem, state, chosen = _one_case(
+    apart = partitions_apart(instance)
+    parts = [
+        _Part(case, partition)
+        for case in cases(instance)
+        for partition in (apart if case == "mig" and apart else [0])
+    ]
+
+    def work(part: _Part, share: float, enough: float, more: tuple[int, int]) -> None:
+        earlier: SplitResult | _Earlier | None = part.result()
+        if start is not None and start.problem.case == part.case and earlier is None:
+            earlier = start if start.problem.partition == part.partition else None
+        known = [
+            q for q in first_prices if (q[0].case, q[0].partition) == (part.case, part.partition)
+        ]
+        part.problem, part.state, part.chosen = _one_case(
             instance,
-            case,
+            part,
             share,
             threads,
             completions_ms,
-            rounds,
+            more,
             uniform,
             began,
             enough - float(instance.constant_cost),
-            start if start is not None and start.problem.case == case else None,
-            next((item for item in first_prices if item[0].case == case), None),
-            None if number else progress,
+            earlier,
+            known[0] if known else None,
+            progress if len(parts) == 1 else None,
             should_stop,
         )
-        multipliers = round_prices(problem, state.prices, FINAL_PARTS)
-        found.append(
-            (evaluate_multipliers(instance, multipliers), multipliers, problem, state, chosen)
-        )
+
+    if len(parts) == 1:
+        work(parts[0], seconds, stop_at, rounds)
+    else:
+        _raise_lowest(parts, work, began + seconds, stop_at, rounds, should_stop)
+    found = []
+    for part in parts:
+        assert part.problem is not None
+        assert part.state is not None
+        multipliers = round_prices(part.problem, part.state.prices, FINAL_PARTS)
+        value = evaluate_multipliers(instance, multipliers)
+        found.append((value, multipliers, part.problem, part.state, part.chosen))
     least = min(range(len(found)), key=lambda q: found[q][0])
     lower, _, problem, state, chosen = found[least]
     constant = float(instance.constant_cost)
@@ -152,9 +172,75 @@ def split_bound(
     )
 
 
+@dataclass
+class _Part:
+    """A case, or one partition of it, that is bounded by prices of its own."""
+
+    case: Case
+    partition: int
+    problem: SplitProblem | None = None
+    state: Ascent | None = None
+    chosen: tuple[float, int] = (0.0, 0)
+
+    @property
+    def value(self) -> float:
+        """Bound without the constant, -inf before the first look."""
+        return -np.inf if self.state is None else self.state.value
+
+    def result(self) -> _Earlier | None:
+        """Return what a later ascent goes on from."""
+        if self.problem is None or self.state is None:
+            return None
+        return _Earlier(self.problem, self.state.prices, self.state.step)
+
+
+@dataclass(frozen=True)
+class _Earlier:
+    problem: SplitProblem
+    prices: Any
+    step: float
+
+
+def _raise_lowest(
+    parts: list[_Part],
+    work: Callable[[_Part, float, float, tuple[int, int]], None],
+    deadline: float,
+    stop_at: float,
+    rounds: tuple[int, int],
+    should_stop: Callable[[], bool] | None,
+) -> None:
+    """Look at every part, then raise the lowest: the bound is the least of them."""
+    total = deadline - time.perf_counter()
+    for number, part in enumerate(parts):
+        left = FIRST_LOOK * total - (total - (deadline - time.perf_counter()))
+        # The others only have to rise above the least so far.
+        least = min((other.value for other in parts if other.state is not None), default=np.inf)
+        enough = least if np.isfinite(least) else np.inf
+        work(part, max(left, 0.0) / (len(parts) - number), _with_room(enough), rounds)
+    for _ in range(MOST_TURNS * len(parts)):
+        left = deadline - time.perf_counter()
+        part = min(parts, key=lambda item: item.value)
+        if (
+            left < 0.02 * total
+            or part.value > stop_at
+            or (should_stop is not None and should_stop())
+        ):
+            break
+        others = min(other.value for other in parts if other is not part)
+        before = part.value
+        work(part, min(left, TURN * total), _with_room(others), rounds)
+        if part.value <= before * (1 + 1e-6) and left < 0.5 * total:
+            break
+
+
+def _with_room(value: float) -> float:
+    """Return a little more than a value that another part may rise to."""
+    return value + ROOM * abs(value)
+
+
 def _one_case(
     instance: Instance,
-    case: Case,
+    part: _Part,
     seconds: float,
     threads: int,
     completions: Mapping[int, int] | None,
@@ -162,7 +248,7 @@ def _one_case(
     uniform: int | None,
     began: float,
     enough: float,
-    start: SplitResult | None,
+    start: SplitResult | _Earlier | None,
     first: tuple[SplitProblem, Any] | None,
     progress: Callable[[float], None] | None,
     should_stop: Callable[[], bool] | None,
@@ -179,7 +265,11 @@ def _one_case(
     small = len(instance.jobs) <= FULL_WINDOWS
     if start is None:
         problem = build_problem(
-            instance, case, uniform=40 if small else 0, completions_ms=completions
+            instance,
+            part.case,
+            uniform=40 if small else 0,
+            completions_ms=completions,
+            partition=part.partition,
         )
         state, chosen = _ascend(
             problem,
@@ -197,13 +287,14 @@ def _one_case(
     else:
         problem, state = start.problem, Ascent(start.prices, step=start.step)
         chosen = _look(problem, state.prices, threads)
-    count = (400 if small else UNIFORM_POINTS) if uniform is None else uniform
+    count = (160 if small else UNIFORM_POINTS) if uniform is None else uniform
     fine = build_problem(
         instance,
-        case,
+        part.case,
         uniform=count,
         completions_ms=completions,
         widen=_wider(problem, state.prices, threads),
+        partition=part.partition,
     )
     refined = Ascent(transfer(problem, state.prices, fine), history=state.history, step=state.step)
     # Going on from an earlier result needs smaller steps: large ones lose what was reached.

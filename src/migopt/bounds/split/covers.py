@@ -43,3 +43,33 @@ def cases(instance: Instance) -> list[Case]:
         if all(any(vectors.rates(instance, job)) for job in instance.jobs):
             found.append(case)
     return found
+
+
+def only_partition(instance: Instance, partition: int) -> Instance:
+    """Return the instance with one partition (1-based) of its first GPU's catalogue left."""
+    catalogue = instance.catalogue(0)
+    only = type(catalogue)(catalogue.name, catalogue.gpu_key, (catalogue[partition],))
+    narrowed = type(instance.catalogues)({**instance.catalogues, instance.gpus[0].key: only})
+    return instance.replace(catalogues=narrowed)
+
+
+def partitions_apart(instance: Instance) -> list[int]:
+    """Return the partitions (1-based) of which a schedule with MIG on keeps one; empty if it may change.
+
+    Left out are those in which some job cannot run, and those whose slices another one offers too.
+    """
+    if instance.repartition.scope != "never" or len(instance.gpus) != 1 or not instance.jobs:
+        return []
+    vectors = busy_vectors(instance, instance.gpus[0], "mig")
+    rates = [vectors.rates(instance, job) for job in instance.jobs]
+    inside: dict[int, frozenset[int]] = {}
+    for number in range(1, len(instance.catalogue(0)) + 1):
+        chosen = frozenset(vectors.of_partition(number))
+        groups = {k for b in chosen for k, n in enumerate(vectors.counts[b]) if n}
+        if all(any(row[k] for k in groups) for row in rates) and chosen not in inside.values():
+            inside[number] = chosen
+    return [
+        number
+        for number, own in inside.items()
+        if not any(own < other for other in inside.values())
+    ]

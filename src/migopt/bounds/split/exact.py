@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from migopt.bounds.busy_vectors import BusyVectors, busy_vectors
 from migopt.bounds.kernel.tables import partition_types
-from migopt.bounds.split.covers import cases, why_not
+from migopt.bounds.split.covers import cases, only_partition, partitions_apart, why_not
 from migopt.bounds.split.exact_jobs import job_cost
 from migopt.bounds.split.multipliers import Multipliers
 from migopt.errors import InputError
@@ -36,13 +36,15 @@ def evaluate_multipliers(instance: Instance, multipliers: Multipliers) -> Fracti
     """Return the bound that stored prices prove, in units of cost, constant included.
 
     For case ``mig`` or ``off`` on one GPU with MIG off allowed the bound holds for schedules of that
-    case only; the bound of the instance is the smaller of the two.
+    case only; the bound of the instance is the smaller of the two. Multipliers of one partition hold
+    for schedules that keep it.
 
     Raises
     ------
     InputError
         The prices belong to another instance: windows, groups or lengths do not fit.
     """
+    instance = _narrowed(instance, multipliers)
     _require_fit(instance, multipliers)
     jobs = _jobs_part(instance, multipliers)
     gpus, column = 0, 0
@@ -58,7 +60,8 @@ def evaluate_multipliers(instance: Instance, multipliers: Multipliers) -> Fracti
 def proven_lower(instance: Instance, proofs: Sequence[Multipliers]) -> Fraction:
     """Return the bound on every schedule of the instance that several multipliers prove together.
 
-    On one GPU where MIG may be off, both cases must be there: the bound is the lower of the two.
+    On one GPU where MIG may be off, both cases must be there: the bound is the lower of the two. Where
+    the partition never changes, the case with MIG on may be proven for each partition apart.
 
     Raises
     ------
@@ -66,9 +69,17 @@ def proven_lower(instance: Instance, proofs: Sequence[Multipliers]) -> Fraction:
         Some multipliers do not fit the instance, or a case is missing.
     """
     values: dict[str, Fraction] = {}
+    apart: dict[int, Fraction] = {}
     for proof in proofs:
         value = evaluate_multipliers(instance, proof)
-        values[proof.case] = max(value, values.get(proof.case, value))
+        if proof.partition:
+            apart[proof.partition] = max(value, apart.get(proof.partition, value))
+        else:
+            values[proof.case] = max(value, values.get(proof.case, value))
+    partitions = partitions_apart(instance)
+    if partitions and all(number in apart for number in partitions):
+        together = min(apart[number] for number in partitions)
+        values["mig"] = max(together, values.get("mig", together))
     needed = cases(instance)
     missing = [case for case in needed if case not in values]
     if missing or not needed:
@@ -80,6 +91,16 @@ def round_down(value: Fraction) -> float:
     """Return the largest float not above ``value``."""
     near = float(value)
     return near if Fraction(near) <= value else float(np.nextafter(near, -np.inf))
+
+
+def _narrowed(instance: Instance, m: Multipliers) -> Instance:
+    """Return the instance that the multipliers speak of: one partition of it, or all."""
+    if m.partition == 0:
+        return instance
+    alone = instance.repartition.scope == "never" and len(instance.gpus) == 1 and m.case == "mig"
+    if not alone or not 1 <= m.partition <= len(instance.catalogue(0)):
+        raise InputError(f"{MISFIT}: partition {m.partition} cannot stand alone")
+    return only_partition(instance, m.partition)
 
 
 def _require_fit(instance: Instance, m: Multipliers) -> None:

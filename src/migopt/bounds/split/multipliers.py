@@ -41,6 +41,9 @@ class Multipliers:
     prices : int64 array [pairs, K]
     parts : int
         Into how many steps tau is cut.
+    partition : int
+        The bound holds for schedules that keep this partition (1-based) of the catalogue, and groups
+        are its own; 0 for any.
     """
 
     case: str
@@ -51,6 +54,7 @@ class Multipliers:
     exponent: int
     prices: NDArray[np.int64]
     parts: int
+    partition: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -65,6 +69,7 @@ class Multipliers:
             "prices": _pack(self.prices),
             "columns": int(self.prices.shape[1]),
             "parts": self.parts,
+            **({"partition": self.partition} if self.partition else {}),
         }
 
     @classmethod
@@ -86,6 +91,7 @@ class Multipliers:
                 int(data["exponent"]),
                 _unpack(data["prices"]).reshape(-1, columns),
                 int(data["parts"]),
+                int(data.get("partition", 0)),
             )
         except (KeyError, TypeError, ValueError, OverflowError, zlib.error) as error:
             raise InputError(f"these multipliers cannot be read: {error!r}") from error
@@ -106,6 +112,7 @@ def round_prices(problem: SplitProblem, prices: Floats, parts: int) -> Multiplie
         exponent,
         np.maximum(np.rint(per_ms * 2.0**exponent), 0.0).astype(np.int64),
         parts,
+        problem.partition,
     )
 
 

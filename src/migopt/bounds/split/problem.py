@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from migopt.bounds.busy_vectors import BusyVectors, Case, busy_vectors
 from migopt.bounds.kernel import Tables, make_tables
+from migopt.bounds.split.covers import only_partition
 from migopt.model import Instance
 from migopt.units import MS_PER_MINUTE, UJ_PER_WMIN, ceil_div
 
@@ -65,6 +66,8 @@ class SplitProblem:
         Fraction of the job per minute on each group, over all kinds.
     beta : float array [J]
         Cost of a minute of tardiness.
+    partition : int
+        The only partition (1-based) that the kinds know; 0 for all.
     """
 
     instance: Instance
@@ -75,6 +78,7 @@ class SplitProblem:
     last: Ints
     speed: Floats
     beta: Floats
+    partition: int = 0
 
     @cached_property
     def times(self) -> Floats:
@@ -175,6 +179,7 @@ def build_problem(
     uniform: int | None = None,
     completions_ms: Mapping[int, int] | None = None,
     widen: Sequence[float] | None = None,
+    partition: int = 0,
 ) -> SplitProblem:
     """Lay the grid and the windows.
 
@@ -189,8 +194,10 @@ def build_problem(
         Completions by job id in some good schedule; windows reach beyond them.
     widen : sequence of float, optional
         Factor on each job's margin.
+    partition : int
+        Look at this partition (1-based) alone; 0 for all.
     """
-    kinds = _kinds(instance, case)
+    kinds = _kinds(only_partition(instance, partition) if partition else instance, case)
     fastest = _fastest_ms(instance, kinds)
     ends = _window_ends(instance, fastest, _worth_ms(instance, kinds), completions_ms or {}, widen)
     last = max(ends, default=1)
@@ -201,7 +208,7 @@ def build_problem(
         # Valid on any grid: a window begins with the interval that holds the release, and an interval
         # that holds the due date counts as on time.
         count += COARSE_POINTS
-    points |= {last} | {last * i // (count + 1) for i in range(1, count + 1)}
+    points |= {last} | _between(instance, fastest, last, count)
     grid = np.array(sorted(p for p in points if 0 <= p <= last), dtype=np.int64)
     releases = np.array([job.release_ms for job in instance.jobs], dtype=np.int64)
     first = np.searchsorted(grid, releases, side="right") - 1
@@ -226,7 +233,25 @@ def build_problem(
         np.minimum(until, grid.size - 1).astype(np.int64),
         np.array(speed, float).reshape(len(instance.jobs), width),
         beta,
+        partition,
     )
+
+
+def _between(instance: Instance, fastest: list[int], last: int, count: int) -> set[int]:
+    """Return ``count`` points between 0 and ``last``.
+
+    Few jobs have windows that reach far beyond the time when they will be done: half as long again as
+    they take one after the other gets the even points, later ones grow apart.
+    """
+    if len(instance.jobs) > FULL_WINDOWS or not instance.jobs or count == 0:
+        return {last * i // (count + 1) for i in range(1, count + 1)}
+    end = min(last, max(1, 3 * max(_one_after_the_other(instance, fastest)) // 2))
+    found = {end * i // count for i in range(1, count + 1)}
+    at = float(end)
+    while at < last:
+        found.add(int(at))
+        at = at * (1.0 + 5.0 / count) + 1.0
+    return found
 
 
 def _kinds(instance: Instance, case: Case) -> tuple[Kind, ...]:

@@ -17,7 +17,7 @@ from migopt.bounds.split.evaluate import Evaluator
 from migopt.bounds.split.problem import build_problem
 from migopt.exact.event_order import Assignment, Event
 from migopt.exact.lp_bound import DayLp
-from migopt.exact.one_gpu import Floats, OneGpu, only_partition
+from migopt.exact.one_gpu import Floats, OneGpu
 
 #: Cost of a change that fits into idle time, where one that does not costs 1.
 IDLE_CHANGE = 0.02
@@ -54,10 +54,8 @@ class LpStart:
 def lp_order(problem: OneGpu, seconds: float) -> LpStart | None:
     """Return an order of events from the day LP, None if ``seconds`` are not enough for a solution."""
     case = "off" if problem.vectors.off_vector is not None else "mig"
-    instance = problem.instance
-    if case == "mig" and len(problem.classes) == 1:
-        instance = only_partition(instance, problem.class_numbers[0])
-    split = build_problem(instance, case, uniform=0)  # type: ignore[arg-type]
+    alone = problem.class_numbers[0] if case == "mig" and len(problem.classes) == 1 else 0
+    split = build_problem(problem.instance, case, uniform=0, partition=alone)  # type: ignore[arg-type]
     lp = DayLp(split)
     prices = lp.solve(time.perf_counter() + seconds).prices
     by_interval: dict[int, Pieces] = {}
