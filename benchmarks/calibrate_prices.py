@@ -4,7 +4,7 @@ Evolution strategy with covariance matrix adaptation (Hansen and Ostermeier, Evo
 2001) over the logarithms of the ten numbers. The cost is the mean cost above idle of the training days,
 simulated by ``schedulers/joint/course.py``. Training seeds begin at 2,000,000; no study uses them.
 
-    python benchmarks/calibrate_prices.py --scenario s0-slack --days 24 --seconds 120 --starts 2
+    python benchmarks/calibrate_prices.py --scenario s0-slack --days 24 --seconds 120
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ STARTS = (
     (2.0, 4.0, 0.5, 0.7, 3.0, 1.0, 0.7, 1.5, 1.0, 1.0),
     (1.2, 4.0, 0.1, 0.6, 8.0, 0.3, 0.8, 2.0, 1.0, 0.5),
     (4.5, 12.0, 0.1, 0.6, 2.0, 0.2, 0.7, 2.0, 1.0, 0.3),
+    (2.0, 0.5, 0.5, 0.8, 3.0, 3.7, 0.6, 1.1, 0.5, 4.0),
 )
 #: Prices are looked at again after at least so many minutes.
 LEAST_STEP = 0.25
@@ -106,14 +107,14 @@ def main() -> None:
     parser.add_argument("--scenario", default="s0-slack")
     parser.add_argument("--days", type=int, default=24)
     parser.add_argument("--seconds", type=float, default=120.0, help="per start")
-    parser.add_argument("--starts", type=int, default=len(STARTS))
+    parser.add_argument("--starts", type=int, nargs="*", default=list(range(len(STARTS))))
     options = parser.parse_args()
     views = [
         view_of(generate(options.scenario, seed=FIRST_SEED + day)) for day in range(options.days)
     ]
     found = []
-    for number, start in enumerate(STARTS[: options.starts]):
-        search = Search(views, start, seed=number)
+    for number in options.starts:
+        search = Search(views, STARTS[number], seed=number)
         end = time.monotonic() + options.seconds
         while time.monotonic() < end and search.sigma > 1e-3:
             search.step()
@@ -126,7 +127,7 @@ def main() -> None:
         "mean_cost_above_idle": cost,
         "training_seeds": [FIRST_SEED, FIRST_SEED + options.days - 1],
         "command": shlex.join(["python", *sys.argv]),
-        "commit": commit(Path(course.__file__)),
+        "commit": commit(Path(course.__file__).resolve()),
     }
     FILE.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 

@@ -11,11 +11,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from migopt.errors import InputError, UnknownNameError
+from migopt.model import Instance
 from migopt.schedulers.joint.decide import MOST, NUMBERS, STEP, Floats, assign, decide
 from migopt.schedulers.joint.view import View, view_of
 from migopt.sim import SimState
 from migopt.units import MS_PER_MINUTE
 
+DEFAULT_SET = "s0-slack"
 #: What the two rules of a policy share during a run: planners by the rule's name and argument.
 _SHARED: WeakKeyDictionary[SimState, dict[str, Planner]] = WeakKeyDictionary()
 
@@ -37,9 +39,8 @@ def stored_numbers() -> Mapping[str, Mapping[str, list[float]]]:
 
 
 def numbers_of(rule: str, argument: str) -> Floats:
-    """Read a rule's argument: a set's name (``s0-slack`` by default), or the numbers with ``/`` between."""
-    name = argument or "s0-slack"
-    sets = stored_numbers()
+    """Read a rule's argument: a set's name, or the numbers with ``/`` between."""
+    name, sets = argument, stored_numbers()
     if name in sets:
         return np.array(sets[name]["numbers"], float)
     if "/" not in name:
@@ -139,5 +140,17 @@ class Planner:
 
 def priced_planner(rule: str, argument: str) -> Callable[[SimState], Planner]:
     """Return what builds the planner of a run of the priced policy; raises on a bad argument at once."""
-    numbers = numbers_of(rule, argument)
-    return lambda state: Planner(view_of(state.instance), numbers)
+    given = numbers_of(rule, argument) if argument else None
+
+    def make(state: SimState) -> Planner:
+        name = scenario_of(state.instance)
+        numbers = numbers_of(rule, name) if given is None else given
+        return Planner(view_of(state.instance), numbers)
+
+    return make
+
+
+def scenario_of(instance: Instance) -> str:
+    """Return the scenario that an instance was drawn from if it has stored numbers, else ``s0-slack``."""
+    name = str(instance.origin.get("generator", ""))
+    return name if name in stored_numbers() else DEFAULT_SET

@@ -11,7 +11,7 @@ from migopt.errors import InputError
 from migopt.schedulers._arguments import named, real_number, whole_number
 from migopt.schedulers.joint.decide import BASE, RISE, STEP, Floats
 from migopt.schedulers.joint.futures import Futures, sample_futures
-from migopt.schedulers.joint.planner import Planner, numbers_of
+from migopt.schedulers.joint.planner import Planner, numbers_of, scenario_of
 from migopt.schedulers.joint.rollout import rollout
 from migopt.sim import SimState
 from migopt.units import MS_PER_MINUTE
@@ -29,7 +29,7 @@ class Settings:
     Attributes
     ----------
     scenario : str
-        Where futures come from, and whose stored numbers are the base.
+        Where futures come from, and whose stored numbers are the base; empty: the instance's own.
     futures : int
     span_min, step_min : float
         Length of a future; longest time between two decisions.
@@ -90,26 +90,27 @@ def rollout_planner(argument: str) -> Callable[[SimState], Planner]:
     Parameters
     ----------
     argument : str
-        A scenario's name (``s0-slack``), then ``futures=N`` (16), ``span=MINUTES`` (60),
+        A scenario's name (by default the instance's), then ``futures=N`` (16), ``span=MINUTES`` (60),
         ``step=MINUTES`` (1), separated by commas.
     """
     first, _, rest = argument.partition(",")
     if "=" in first:
         first, rest = "", argument
     values = named("rollout", rest, {"futures": "16", "span": "60", "step": "1"})
-    scenario = first or "s0-slack"
-    if "/" in scenario:
-        raise InputError(f"rollout: {scenario!r} names no scenario")
-    numbers = numbers_of("rollout", scenario)
+    if "/" in first:
+        raise InputError(f"rollout: {first!r} names no scenario")
+    if first:
+        numbers_of("rollout", first)
     settings = Settings(
-        scenario,
+        first,
         whole_number("rollout", "futures", values["futures"], 1),
         real_number("rollout", "span", values["span"], 1.0, 1440.0),
         real_number("rollout", "step", values["step"], 0.01, 60.0),
     )
 
     def make(state: SimState) -> Planner:
+        scenario = settings.scenario or scenario_of(state.instance)
         sampled = sample_futures(state.instance, scenario, settings.futures)
-        return RolloutPlanner(sampled, numbers, settings)
+        return RolloutPlanner(sampled, numbers_of("rollout", scenario), settings)
 
     return make
