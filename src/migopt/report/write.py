@@ -15,6 +15,7 @@ from migopt.report.html import as_html
 from migopt.report.markdown import as_markdown_report
 from migopt.report.svg import Picture
 from migopt.report.tables import number, results_csv
+from migopt.report.time_of_day import hours_picture, partitions_picture
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,12 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _pictures(group: Group, index: int) -> list[Picture]:
-    pictures = [ranking_picture(group, f"g{index}r"), gap_picture(group, f"g{index}g")]
+    pictures = [
+        ranking_picture(group, f"g{index}r"),
+        gap_picture(group, f"g{index}g"),
+        hours_picture(group, f"g{index}h"),
+        partitions_picture(group, f"g{index}p"),
+    ]
     return [picture for picture in pictures if picture] + busy_level_pictures(group, f"g{index}b")
 
 
