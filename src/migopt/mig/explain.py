@@ -37,6 +37,8 @@ class Reason:
         What would fit: profiles by name, or slices with their starts.
     moves : tuple of (str, str, str)
         Moves (GPU, from, to) of existing slices that would help, as alternatives.
+    smallest : bool
+        Whether no smaller set clashes; otherwise leaving out any one slice helps, and no more is proved.
     """
 
     rule: str
@@ -44,6 +46,7 @@ class Reason:
     message: str
     instead: tuple[str, ...] = ()
     moves: tuple[tuple[str, str, str], ...] = ()
+    smallest: bool = True
 
 
 def why_unknown(states: Sequence[GpuState], request: Request) -> Reason | None:
@@ -76,11 +79,12 @@ def why_not_on(state: GpuState, request: Request, held: Sequence[HeldSlice]) -> 
     found = _clash(state.model, existing, local)
     if found is None:
         return None
-    core_held, core = found
+    core_held, core, smallest = found
     rule, message = _rule(state.model, core_held, core)
     labels = {slice_.placement: str(slice_) for slice_ in held}
     conflict = (*(labels[p] for p in core_held), *map(str, core.fixed), *core.free)
-    return Reason(rule, conflict, message, _instead(state.model, existing, local))
+    instead = _instead(state.model, existing, local)
+    return Reason(rule, conflict, message, instead, smallest=smallest)
 
 
 def _fits(model: GpuModel, existing: Sequence[Placement], request: Request) -> bool:
@@ -90,37 +94,51 @@ def _fits(model: GpuModel, existing: Sequence[Placement], request: Request) -> b
 
 def _clash(
     model: GpuModel, existing: tuple[Placement, ...], request: Request
-) -> tuple[tuple[Placement, ...], Request] | None:
-    """Return a smallest part of both that cannot be, or None when everything can."""
+) -> tuple[tuple[Placement, ...], Request, bool] | None:
+    """Return a part of both that cannot be, and whether it is smallest; None when everything can."""
     if _fits(model, existing, request):
         return None
-    for seen, (held, part) in enumerate(_parts(existing, request)):
+    for seen, (held, part) in enumerate(_parts(model, existing, request)):
         if seen > MOST_SUBSETS:
             break
         if not _fits(model, held, part):
-            return held, part
-    return _shrunk(model, existing, request)
+            return held, part, True
+    return (*_shrunk(model, existing, request), False)
 
 
 def _parts(
-    existing: tuple[Placement, ...], request: Request
+    model: GpuModel, existing: tuple[Placement, ...], request: Request
 ) -> Iterator[tuple[tuple[Placement, ...], Request]]:
     """Yield parts by size, those with more of the wanted slices first."""
     counts = list(Counter(request.free).items())
     solid = [(False, p) for p in request.fixed] + [(True, p) for p in existing]
     total = len(solid) + len(request.free)
-    choices = sorted(product(*(range(count + 1) for _, count in counts)), key=sum)
+    # One GPU holds no more slices than memory units: a clash needs at most one more of a kind.
+    piles = [min(count, model.memory_units + 1) for _, count in counts]
     for size in range(1, total + 1):
-        for numbers in choices:
-            rest = size - sum(numbers)
-            if not 0 <= rest <= len(solid):
-                continue
+        choices = (
+            (numbers, size - chosen)
+            for chosen in range(max(0, size - len(solid)), size + 1)
+            for numbers in numbers_of(piles, chosen)
+        )
+        for numbers, rest in choices:
             free = tuple(
                 name for (name, _), n in zip(counts, numbers, strict=True) for _ in range(n)
             )
             for picked in combinations(solid, rest):
                 held = tuple(p for is_held, p in picked if is_held)
                 yield held, Request(tuple(p for is_held, p in picked if not is_held), free)
+
+
+def numbers_of(piles: Sequence[int], total: int) -> Iterator[tuple[int, ...]]:
+    """Yield every way to take ``total`` things from piles of these sizes, in dictionary order."""
+    if not piles:
+        if total == 0:
+            yield ()
+        return
+    for first in range(max(0, total - sum(piles[1:])), min(piles[0], total) + 1):
+        for rest in numbers_of(piles[1:], total - first):
+            yield (first, *rest)
 
 
 def _shrunk(

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from migopt.errors import InputError
-from migopt.mig.explain import Reason, listed, why_not_on, why_unknown
+from migopt.mig.explain import Reason, listed, numbers_of, why_not_on, why_unknown
 from migopt.mig.search import Choice, Fleet, Terms
 from migopt.mig.state import BUSY, ORPHAN, GpuState, HeldSlice, Request
 from migopt.model import Placement
+
+#: Parts of a request, times GPUs, that are tried for the smallest that has no room.
+MOST_PARTS = 1_000
+#: Wanted slices times GPUs above which the whole request is told: each part takes a search.
+MOST_LOOKED_AT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +67,10 @@ def place(states: Sequence[GpuState], request: Request) -> PlaceAnswer:
     if reason is not None:
         return PlaceAnswer(False, reason=reason)
     on = [state for state in states if not state.why_unusable]
-    choice = Fleet(on, _terms(request)).best() if on else None
+    fleet = Fleet(on, _terms(request))
+    choice = fleet.best() if on else None
     if choice is None:
-        return PlaceAnswer(False, reason=explain(states, request))
+        return PlaceAnswer(False, reason=explain(states, request), proved=fleet.proved)
     numbers = [i for i, state in enumerate(states) if not state.why_unusable]
     placed = [
         Placed(numbers[i], place)
@@ -107,8 +115,15 @@ def unusable(states: Sequence[GpuState]) -> Reason:
 def _of_several(
     on: Sequence[GpuState], held: Sequence[tuple[HeldSlice, ...]], request: Request
 ) -> Reason:
-    core = _smallest_wanted(on, held, request)
-    singles = [why_not_on(state, core, slices) for state, slices in zip(on, held, strict=True)]
+    core, smallest = _smallest_wanted(on, held, request)
+    # Equal GPUs have equal reasons, and one takes a search of its own.
+    known: dict[Any, Reason | None] = {}
+    singles = []
+    for state, slices in zip(on, held, strict=True):
+        like = (state.model, tuple(sorted(state.synonyms.items())), slices)
+        if like not in known:
+            known[like] = why_not_on(state, core, slices)
+        singles.append(known[like])
     reasons = [reason for reason in singles if reason is not None]
     wanted = (*map(str, core.fixed), *core.free)
     gpus: dict[str, list[str]] = {}
@@ -125,25 +140,49 @@ def _of_several(
         for item in (reason.instead if reason and reason.rule != "unknown_profile" else ())
     )
     conflict = reasons[0].conflict if len(on) == 1 else wanted
-    return Reason(rule, conflict, message, instead)
+    if not smallest:
+        message += "; no smaller set was searched for"
+    return Reason(rule, conflict, message, instead, smallest=smallest)
 
 
 def _smallest_wanted(
     on: Sequence[GpuState], held: Sequence[tuple[HeldSlice, ...]], request: Request
-) -> Request:
-    """Return a part of the wanted slices that has no room, and has without any one of them."""
+) -> tuple[Request, bool]:
+    """Return a smallest part of the wanted slices that has no room, and whether that is proved."""
     bare = [
         GpuState(s.model, slices, s.label, synonyms=s.synonyms)
         for s, slices in zip(on, held, strict=True)
     ]
+
+    def has_room(part: Request) -> bool:
+        return not part.names or Fleet(bare, _terms(part)).best() is not None
+
+    if (len(request.fixed) + len(request.free)) * len(on) > MOST_LOOKED_AT:
+        return request, False
+    for seen, part in enumerate(_parts_by_size(request)):
+        if seen * len(on) >= MOST_PARTS:
+            break
+        if not has_room(part):
+            return part, True
     fixed, free = list(request.fixed), list(request.free)
     for items in (fixed, free):
         for item in list(items):
             items.remove(item)  # type: ignore[arg-type]
-            part = Request(tuple(fixed), tuple(free))
-            if not part.names or Fleet(bare, _terms(part)).best() is not None:
+            if has_room(Request(tuple(fixed), tuple(free))):
                 items.append(item)  # type: ignore[arg-type]
-    return Request(tuple(fixed), tuple(free))
+    return Request(tuple(fixed), tuple(free)), False
+
+
+def _parts_by_size(request: Request) -> Iterator[Request]:
+    """Yield the parts of a request, fewer slices first; equal slices are not told apart."""
+    items = [*Counter(request.fixed).items(), *Counter(request.free).items()]
+    first_free = len(set(request.fixed))
+    counts = [count for _, count in items]
+    for size in range(1, sum(counts) + 1):
+        for numbers in numbers_of(counts, size):
+            chosen = [item for (item, _), n in zip(items, numbers, strict=True) for _ in range(n)]
+            at = sum(numbers[:first_free])
+            yield Request(tuple(chosen[:at]), tuple(chosen[at:]))  # type: ignore[arg-type]
 
 
 def _with_help(reason: Reason, on: Sequence[GpuState], request: Request, destroy: bool) -> Reason:
@@ -158,7 +197,7 @@ def _with_help(reason: Reason, on: Sequence[GpuState], request: Request, destroy
             f"{old} to {new.rpartition('@')[2]} (GPU {gpu})" for gpu, old, new in moves
         )
         message += f"; one move would help: {ways}"
-    return Reason(reason.rule, reason.conflict, message, reason.instead, moves)
+    return replace(reason, message=message, moves=moves)
 
 
 def _single_moves(

@@ -49,7 +49,7 @@ class PlanAnswer:
     evictions : int
         Busy slices that are destroyed and whose job gets none.
     proved_minimal : bool
-        Whether the search was complete.
+        Whether the search was complete; without it "impossible" means that nothing was found.
     orphans : tuple of (int, Placement)
         GPU instances without compute instance: no job can use them, they take room.
     reason : Reason or None
@@ -101,9 +101,10 @@ def make_room(states: Sequence[GpuState], request: Request, *, busy: str = KEEP)
     if reason is not None:
         return _impossible(states, reason)
     on = _with_mig(states)
-    choice = Fleet([states[i] for i in on], Terms(request, busy)).best() if on else None
+    fleet = Fleet([states[i] for i in on], Terms(request, busy))
+    choice = fleet.best() if on else None
     if choice is None:
-        return _impossible(states, _why_no_room(states, request, busy))
+        return _impossible(states, _why_no_room(states, request, busy), fleet.proved)
     finals = _finals(states, on, choice)
     moves = choice.cost[1]
     remade = [(i, p) for i, places in zip(on, choice.remade, strict=True) for p in places]
@@ -155,13 +156,14 @@ def reach_counts(states: Sequence[GpuState], request: Request, *, busy: str = KE
         return _impossible(states, reason)
     on = _with_mig(states)
     chosen = [states[i] for i in on]
-    choice = Fleet(chosen, Terms(request, busy, exact=True)).best() if on else None
+    fleet = Fleet(chosen, Terms(request, busy, exact=True))
+    choice = fleet.best() if on else None
     if choice is not None:
         return _moved(states, _finals(states, on, choice), busy, choice.proved)
     empty = [replace(state, slices=()) for state in states]
     if not on or Fleet(chosen and [empty[i] for i in on], Terms(request)).best() is None:
-        return _impossible(states, explain(empty, request))
-    return _impossible(states, _busy_in_the_way(chosen, request))
+        return _impossible(states, explain(empty, request), fleet.proved)
+    return _impossible(states, _busy_in_the_way(chosen, request), fleet.proved)
 
 
 def _check(states: Sequence[GpuState], busy: str) -> None:
@@ -221,9 +223,14 @@ def _answer(
     )
 
 
-def _impossible(states: Sequence[GpuState], reason: Reason) -> PlanAnswer:
+def _impossible(states: Sequence[GpuState], reason: Reason, proved: bool = True) -> PlanAnswer:
     finals = tuple(state.partition for state in states)
-    return PlanAnswer(False, finals=finals, orphans=_orphans(states), reason=reason)
+    if not proved:
+        message = f"no way was found, and not all were looked at; {reason.message}"
+        reason = replace(reason, message=message, smallest=False)
+    return PlanAnswer(
+        False, finals=finals, orphans=_orphans(states), reason=reason, proved_minimal=proved
+    )
 
 
 def _orphans(states: Sequence[GpuState]) -> tuple[tuple[int, Placement], ...]:

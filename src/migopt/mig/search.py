@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+from operator import mul
 
 from migopt.errors import InputError
 from migopt.mig.room import Key, free_mask, profile_mask, room, room_keys
@@ -88,6 +89,8 @@ class Fleet:
 
     def __init__(self, states: Sequence[GpuState], terms: Terms) -> None:
         self.states, self.terms = tuple(states), terms
+        #: Whether the last search was complete.
+        self.proved = True
         self.room_keys = room_keys(state.model for state in states)
         local = [terms.request.on(state) for state in states]
         self.fixed = list(Counter(terms.request.fixed).items())
@@ -109,25 +112,38 @@ class Fleet:
         ]
 
     def best(self) -> Choice | None:
-        """Return the cheapest choice that meets every need, or None when there is none."""
+        """Return the cheapest choice that meets every need, or None when none was found.
+
+        ``proved`` then says whether all were looked at; without it None is no proof that there is none.
+        """
         start = (0,) * len(self.cap)
+        self.proved = True
+        needs = self._needs()
+        all_options = [self._options(state) for state in self.states]
+        if not all(all_options):
+            return None
+        reach = _reach(needs, all_options)
         table: dict[tuple[int, ...], tuple[Cost, tuple[Option, ...]]]
         table = {start: ((), ())}
-        proved = True
-        for number, state in enumerate(self.states):
-            options = self._options(state)
+        for number, options in enumerate(all_options):
+            missing = [
+                (weights, required - most)
+                for (weights, required), most in zip(needs, reach[number + 1], strict=True)
+            ]
             after: dict[tuple[int, ...], tuple[Cost, tuple[Option, ...]]] = {}
             for supplied, (cost, chosen) in table.items():
                 for option in options:
                     total = self._add(supplied, option.supply)
-                    if total is None:
+                    if total is None or any(
+                        sum(map(mul, weights, total)) < least for weights, least in missing
+                    ):
                         continue
                     new = _plus(cost, (*option.cost, number * _operations(option.cost)))
                     known = after.get(total)
                     if known is None or new < known[0]:
                         after[total] = (new, (*chosen, option))
             if len(after) > MOST_STATES:
-                proved = False
+                self.proved = False
                 kept = sorted(after.items(), key=lambda item: (-sum(item[0]), item[1][0]))
                 after = dict(kept[:MOST_STATES])
             table = after
@@ -136,7 +152,33 @@ class Fleet:
             return None
         cost, chosen = min(good, key=lambda item: item[0])
         finals = tuple(option.final for option in chosen)
-        return Choice(finals, tuple(option.remade for option in chosen), cost, proved)
+        return Choice(finals, tuple(option.remade for option in chosen), cost, self.proved)
+
+    def _needs(self) -> list[tuple[tuple[int, ...], int]]:
+        """Return what the supply must come to: weighted sums, none negative, with their least values.
+
+        One per given start, per name and per profile, and one over all memory units; what the GPUs
+        still to come can add to each of them at most tells early that a choice leads nowhere.
+        """
+        number, size = len(self.fixed), len(self.cap)
+        needs: list[tuple[tuple[int, ...], int]] = []
+
+        def unit(at: Sequence[int]) -> tuple[int, ...]:
+            return tuple(int(i in at) for i in range(size))
+
+        needs += [(unit([i]), count) for i, (_, count) in enumerate(self.fixed)]
+        models = {state.model.key: state.model for state in self.states}
+        weights, total = [0] * size, 0
+        for name, count in self.wanted.items():
+            at = [number + i for i, owner in enumerate(self.names) if owner == name]
+            needs.append((unit(at), count))
+            for i in at:
+                key, profile = self.keys[i - number]
+                weights[i] = models[key].profile(profile).memory_units
+            total += count * min((weights[i] for i in at), default=0)
+        needs.append((tuple(weights), total))
+        needs += [(unit([number + i]), 0) for i, key in enumerate(self.keys) if self.busy[key]]
+        return needs
 
     def _add(self, one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:
         total = [a + b for a, b in zip(one, other, strict=True)]
@@ -182,6 +224,19 @@ class Fleet:
                 supply[len(self.fixed) + i] = value
             found.append(Option(tuple(supply), row.cost, row.final, row.remade))
         return found
+
+
+def _reach(
+    needs: Sequence[tuple[tuple[int, ...], int]], options: Sequence[Sequence[Option]]
+) -> list[list[int]]:
+    """Return, per GPU and once more at the end, the most that it and those after it add to each need."""
+    rows = [[0] * len(needs)]
+    for choices in reversed(options):
+        most = [
+            max(sum(map(mul, weights, option.supply)) for option in choices) for weights, _ in needs
+        ]
+        rows.append([a + b for a, b in zip(rows[-1], most, strict=True)])
+    return rows[::-1]
 
 
 def _operations(cost: Cost) -> int:

@@ -309,3 +309,32 @@ def test_two_gpus(one: tuple[GpuState, Request], other: tuple[GpuState, Request]
     if best is not None:
         assert answer.destroys == best[0]
         replay(states, answer)
+
+
+def test_no_proof_is_claimed_where_the_search_was_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for one state only, neither a plan nor an impossibility counts as proved."""
+    monkeypatch.setattr("migopt.mig.search.MOST_STATES", 1)
+    states = [gpu("A100-40GB", "", str(i)) for i in range(2)]
+    possible = make_room(states, Request(free=("3g.20gb", "3g.20gb", "4g.20gb", "1g.5gb")))
+    assert not possible.proved_minimal
+    if possible.reason is not None:
+        assert "not all were looked at" in possible.reason.message
+
+
+def test_impossible_on_many_gpus_is_proved_at_once() -> None:
+    """36 whole GPUs and six of each other kind on 40 GPUs: impossible by counting, and proved."""
+    names = ("1g.5gb", "1g.10gb", "2g.10gb", "3g.20gb", "4g.20gb")
+    states = [gpu("A100-40GB", "", str(i)) for i in range(40)]
+    answer = make_room(states, Request(free=("7g.40gb",) * 36 + names * 6))
+    assert not answer.possible
+    assert answer.proved_minimal
+
+
+def test_conflict_on_several_gpus_is_smallest() -> None:
+    """Beside a 3g@4 on each of two A100-40GB two 4g fill all: any third slice clashes, not all five."""
+    states = [gpu("A100-40GB", "3g.20gb@4:busy", str(i)) for i in range(2)]
+    answer = make_room(states, Request(free=("1g.5gb", "4g.20gb", "1g.5gb", "4g.20gb", "4g.20gb")))
+    assert answer.reason is not None
+    assert len(answer.reason.conflict) == 3
+    assert answer.reason.conflict.count("4g.20gb") >= 2
+    assert answer.reason.smallest

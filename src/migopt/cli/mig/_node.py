@@ -147,6 +147,7 @@ def reason_document(reason: Reason | None) -> dict[str, Any] | None:
     return {
         "rule": reason.rule,
         "conflict": list(reason.conflict),
+        "conflict_smallest": reason.smallest,
         "message": reason.message,
         "instead": list(reason.instead),
         "moves": [{"gpu": gpu, "from": old, "to": new} for gpu, old, new in reason.moves],
