@@ -42,19 +42,19 @@ def run(seed: int) -> dict[str, Any]:
         return row | {"same": row["outcome"][0] == row["outcome"][1], "proved": True, "sound": True}
     exact = IntervalMilp(case.partition).solve(case.instance, Budget(10.0, gap=1e-3))
     bound = exact.class_lower if exact.lower is None else exact.lower
-    values = [result.detail["grid_objective"] for result in results.values()]
+    values = [result.detail["grid"]["objective"] for result in results.values()]
     sound = True
     for result in results.values():
         cost = measure(case.instance, result.schedule).cost
         sound &= not check(case.instance, result.schedule)
-        sound &= cost <= result.claimed_upper * (1 + 1e-12) and result.lower is None
-        sound &= result.class_lower <= result.claimed_upper
+        sound &= cost <= result.detail["grid"]["value"] * (1 + 1e-12) and result.lower is None
+        sound &= result.detail["grid"]["lower"] <= result.detail["grid"]["value"]
         sound &= bound is not None and bound <= cost * (1 + 1e-9)
     return row | {
         "slots": results["cpsat"].detail["grid"]["slots"],
         "values": values,
         "same": values[0] == values[1],
-        "proved": all(result.detail["optimal_on_grid"] for result in results.values()),
+        "proved": all(result.detail["grid"]["optimal"] for result in results.values()),
         "sound": bool(sound),
         "seconds": [result.wall_s for result in results.values()],
     }

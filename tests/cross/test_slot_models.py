@@ -26,13 +26,14 @@ def test_both_engines_return_the_same_optimum(seed):
         assert slot_reference(case) is None
         return
     assert (first.stop, second.stop) == (StopReason.FINISHED, StopReason.FINISHED)
-    assert first.detail["grid_objective"] == second.detail["grid_objective"]
+    assert first.detail["grid"]["objective"] == second.detail["grid"]["objective"]
     for result in (first, second):
         assert result.lower is None
-        assert result.class_lower == pytest.approx(result.claimed_upper, rel=1e-6)
-        assert result.class_lower <= result.claimed_upper
+        grid = result.detail["grid"]
+        assert grid["lower"] == pytest.approx(grid["value"], rel=1e-6)
+        assert grid["lower"] <= grid["value"]
         assert check(case.instance, result.schedule) == []
-        assert measure(case.instance, result.schedule).cost <= result.claimed_upper * (1 + 1e-12)
+        assert measure(case.instance, result.schedule).cost <= grid["value"] * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 4, 5, 7, 8, 10, 11, 13, 14, 15])
@@ -43,7 +44,7 @@ def test_dynamic_program_over_slots_finds_the_same(seed):
     result = SlotCpSat(case.partition, case.slot_ms).solve(case.instance, LIMIT)
     assert (truth is None) == (result.outcome is Outcome.INFEASIBLE_PARTITION)
     if truth is not None:
-        assert result.claimed_upper == float(truth)
+        assert result.detail["grid"]["value"] == float(truth)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -58,6 +59,6 @@ def test_continuous_optimum_is_no_worse(seed):
     bound = exact.class_lower if exact.lower is None else exact.lower
     assert bound is not None
     assert bound <= measure(case.instance, slots.schedule).cost * (1 + 1e-9)
-    assert bound <= slots.claimed_upper * (1 + 1e-9)
+    assert bound <= slots.detail["grid"]["value"] * (1 + 1e-9)
     if exact.outcome is Outcome.OPTIMAL:
-        assert exact.claimed_upper <= slots.claimed_upper * (1 + 1e-7)
+        assert exact.claimed_upper <= slots.detail["grid"]["value"] * (1 + 1e-7)

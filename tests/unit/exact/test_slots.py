@@ -44,7 +44,7 @@ def test_a_change_loses_tau_of_its_slot(solver):
     """
     result = solver(slot_ms=20_000).solve(change_case(), Budget(60))
     assert result.stop is StopReason.FINISHED
-    assert result.claimed_upper == pytest.approx(40 / 60 / 3)
+    assert result.detail["grid"]["value"] == pytest.approx(40 / 60 / 3)
     scored = measure(change_case(), result.schedule)
     assert 8_000 <= scored.weighted_tardiness_ms <= 40_000
     assert check(change_case(), result.schedule) == []
@@ -59,7 +59,7 @@ def test_an_idle_slot_takes_the_change(solver):
     instance = make_instance(*jobs, a=0, catalogues=two(P_7, P_33))
     result = solver(slot_ms=20_000).solve(instance, Budget(60))
     assert measure(instance, result.schedule).weighted_tardiness_ms == 0
-    assert result.claimed_upper == 0
+    assert result.detail["grid"]["value"] == 0
     assert result.schedule.reconfigurations[0].start_ms == 60_000
 
 
@@ -69,12 +69,14 @@ def test_without_changes_the_best_single_partition_is_taken(solver):
     instance = change_case(scope="never")
     for partition in ("free", "one", 1):
         result = solver(partition, 20_000).solve(instance, Budget(60))
-        assert result.claimed_upper == pytest.approx(60 / 60 / 3)
+        assert result.detail["grid"]["value"] == pytest.approx(60 / 60 / 3)
         assert result.schedule.reconfigurations == ()
-    assert (
+    result = solver("one", 20_000).solve(instance, Budget(60))
+    assert result.detail["grid"]["class"] == (
+        "acts every 20 s from 0 s on only, slices held to the end of the slot, "
         "one partition for the whole run"
-        in solver("one", 20_000).solve(instance, Budget(60)).class_name
     )
+    assert result.class_lower is None
 
 
 @BOTH
@@ -122,11 +124,14 @@ def test_a_unit_of_work_too_much_for_three_slots_takes_a_fourth(solver):
     job = make_job(0, work=3 * 60_000 * 1_000_000 + 1, due=180_000, speed=rates)
     instance = make_instance(job, a=0, catalogues=two(P_7, P_33))
     result = solver(slot_ms=60_000).solve(instance, Budget(60))
-    assert result.claimed_upper == 1.0
+    assert result.detail["grid"]["value"] == 1.0
     assert measure(instance, result.schedule).weighted_tardiness_ms == 1
     exact = make_job(0, work=3 * 60_000 * 1_000_000, due=180_000, speed=rates)
     assert (
-        solver(slot_ms=60_000).solve(instance.replace(jobs=(exact,)), Budget(60)).claimed_upper == 0
+        solver(slot_ms=60_000)
+        .solve(instance.replace(jobs=(exact,)), Budget(60))
+        .detail["grid"]["value"]
+        == 0
     )
 
 
@@ -139,7 +144,7 @@ def test_short_plans_of_a_float_engine_are_cut_off():
     instance = make_instance(job, a=0, scope="gpu", tau=0, catalogues=two(P_7, P_33))
     first = SlotCpSat(slot_ms=60_000).solve(instance, Budget(60))
     second = SlotMilp(slot_ms=60_000).solve(instance, Budget(60))
-    assert first.detail["grid_objective"] == second.detail["grid_objective"]
+    assert first.detail["grid"]["objective"] == second.detail["grid"]["objective"]
     assert check(instance, second.schedule) == []
 
 
@@ -148,14 +153,16 @@ def test_no_jobs_and_no_time(solver):
     """Without jobs the constant is the optimum; without time the first plan and a bound are there."""
     empty = make_instance()
     result = solver().solve(empty, Budget(60))
-    assert result.claimed_upper == float(empty.constant_cost)
-    assert result.class_lower == pytest.approx(result.claimed_upper, rel=1e-15)
+    assert result.detail["grid"]["value"] == float(empty.constant_cost)
+    assert result.detail["grid"]["lower"] == pytest.approx(
+        result.detail["grid"]["value"], rel=1e-15
+    )
     instance = generate("s0-slack", seed=1, jobs=6, load=0.9)
     result = solver(slots=12).solve(instance, Budget(0.0))
     assert result.stop is StopReason.TIME_LIMIT
     assert check(instance, result.schedule) == []
     assert result.lower is None
-    assert result.class_lower <= result.claimed_upper
+    assert result.detail["grid"]["lower"] <= result.detail["grid"]["value"]
 
 
 @BOTH
@@ -164,7 +171,11 @@ def test_the_time_limit_keeps_the_bound(solver):
     instance = generate("s0-tight", seed=1, jobs=10, load=0.9)
     result = solver(slots=40).solve(instance, Budget(4.0))
     assert (result.outcome, result.stop) == (Outcome.FEASIBLE, StopReason.TIME_LIMIT)
-    assert float(instance.constant_cost) <= result.class_lower < result.claimed_upper
+    assert (
+        float(instance.constant_cost)
+        <= result.detail["grid"]["lower"]
+        < result.detail["grid"]["value"]
+    )
     assert result.message.startswith("best found on a grid")
 
 
@@ -175,7 +186,10 @@ def test_a_gap_ends_the_search(solver):
     result = solver(slots=8).solve(instance, Budget(60, gap=0.6))
     assert result.stop in (StopReason.GAP_REACHED, StopReason.FINISHED)
     constant = float(instance.constant_cost)
-    upper, lower = result.claimed_upper - constant, result.class_lower - constant
+    upper, lower = (
+        result.detail["grid"]["value"] - constant,
+        result.detail["grid"]["lower"] - constant,
+    )
     assert upper - lower <= 0.6001 * upper
 
 
@@ -206,7 +220,7 @@ def test_engines_that_are_not_installed_are_refused_by_name():
 def test_another_interface_of_pyomo_can_be_named():
     """Any name that Pyomo knows: its older HiGHS interface gives the same optimum."""
     result = SlotMilp(slot_ms=20_000, engine="appsi_highs").solve(change_case(), Budget(60))
-    assert result.claimed_upper == pytest.approx(40 / 60 / 3)
+    assert result.detail["grid"]["value"] == pytest.approx(40 / 60 / 3)
     assert result.engine.startswith("appsi_highs by Pyomo")
 
 
@@ -236,9 +250,11 @@ def test_an_engine_that_ends_without_a_plan_leaves_the_first_one(monkeypatch, en
     assert (result.outcome, result.stop) == (Outcome.FEASIBLE, stop)
     assert check(change_case(), result.schedule) == []
     if ending.lower:
-        upper = result.detail["grid_objective"]
+        upper = result.detail["grid"]["objective"]
         assert upper < 1000  # so that the engine's objective has the unit of the data
-        assert result.class_lower == pytest.approx(1.5 / upper * result.claimed_upper)
+        assert result.detail["grid"]["lower"] == pytest.approx(
+            1.5 / upper * result.detail["grid"]["value"]
+        )
     else:
         assert ending.said in result.message
 

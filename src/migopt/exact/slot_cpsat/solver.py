@@ -37,13 +37,14 @@ class SlotCpSat:
     Notes
     -----
     Optimal on its grid; for continuous time its schedule is an upper bound, and ``lower`` is always None.
+    ``detail["grid"]`` says which grid, what the plan counts there, and what was proved of that.
     """
 
     def __init__(self, partition: str | int = "free", slot_ms: int = 0, slots: int = 0) -> None:
         self.partition, self.slot_ms, self.slots = partition, slot_ms, slots
 
     def solve(self, instance: Instance, budget: Budget) -> SolveResult:
-        """Return the best plan found within the budget, as a schedule, and the bound of its class."""
+        """Return the best plan found within the budget, as a schedule; grid, value and bound in ``detail``."""
         began = time.perf_counter()
         found = prepare(instance, self.partition, self.slot_ms, self.slots, began)
         if isinstance(found, SolveResult):

@@ -26,14 +26,14 @@ ENGINES: dict[str, tuple[str, ...]] = {
     "mosek": ("mosek_direct", "mosek"),
     "copt": ("copt_direct", "copt"),
 }
-#: What the engines call the relative gap, the seed and the threads.
-OPTIONS: dict[str, tuple[str, str, str]] = {
-    "highs": ("mip_rel_gap", "random_seed", ""),
-    "cbc": ("ratioGap", "randomCbcSeed", "threads"),
-    "glpk": ("mipgap", "seed", ""),
-    "scip": ("limits/gap", "randomization/randomseedshift", ""),
-    "gurobi": ("MIPGap", "Seed", "Threads"),
-    "cplex": ("mip_tolerances_mipgap", "randomseed", "threads"),
+#: What the engines call the relative gap, the seed, the threads, and the time where Pyomo does not pass it on.
+OPTIONS: dict[str, tuple[str, str, str, str]] = {
+    "highs": ("mip_rel_gap", "random_seed", "", ""),
+    "cbc": ("ratioGap", "randomCbcSeed", "threads", ""),
+    "glpk": ("mipgap", "", "", ""),
+    "scip": ("limits/gap", "randomization/randomseedshift", "", ""),
+    "gurobi": ("MIPGap", "Seed", "Threads", "TimeLimit"),
+    "cplex": ("mip_tolerances_mipgap", "randomseed", "threads", "timelimit"),
 }
 
 STOPS: dict[Ended, StopReason] = {
@@ -44,6 +44,9 @@ STOPS: dict[Ended, StopReason] = {
     Ended.maxIterations: StopReason.TIME_LIMIT,
     Ended.maxEvaluations: StopReason.TIME_LIMIT,
     Ended.resourceInterrupt: StopReason.TIME_LIMIT,
+    # CBC's words for a limit that comes before a solution.
+    Ended.intermediateNonInteger: StopReason.TIME_LIMIT,
+    Ended.noSolution: StopReason.TIME_LIMIT,
     Ended.userInterrupt: StopReason.INTERRUPTED,
     Ended.feasible: StopReason.TIME_LIMIT,
     Ended.minFunctionValue: StopReason.ERROR,
@@ -53,8 +56,6 @@ STOPS: dict[Ended, StopReason] = {
     Ended.infeasible: StopReason.ERROR,
     Ended.infeasibleOrUnbounded: StopReason.ERROR,
     Ended.invalidProblem: StopReason.ERROR,
-    Ended.intermediateNonInteger: StopReason.ERROR,
-    Ended.noSolution: StopReason.ERROR,
     Ended.solverFailure: StopReason.ERROR,
     Ended.internalSolverError: StopReason.ERROR,
     Ended.error: StopReason.ERROR,
@@ -109,13 +110,10 @@ def run(
 ) -> Ending:
     """Solve the model; a solution, if there is one, is loaded into it."""
     solver = pyo.SolverFactory(pyomo_name)
-    gap, seed, threads = OPTIONS.get(name, ("", "", ""))
-    if gap:
-        solver.options[gap] = budget.gap
-    if seed and name != "glpk":
-        solver.options[seed] = budget.seed
-    if threads:
-        solver.options[threads] = max(1, budget.threads)
+    wanted = (budget.gap, budget.seed, max(1, budget.threads), seconds)
+    for option, value in zip(OPTIONS.get(name, ()), wanted, strict=False):
+        if option and value is not None:
+            solver.options[option] = value
     limits: dict[str, Any] = {} if seconds is None else {"timelimit": max(1.0, seconds)}
     with _quiet():
         results = solver.solve(model, load_solutions=False, tee=False, **limits)

@@ -44,6 +44,7 @@ class SlotMilp:
     Notes
     -----
     Optimal on its grid; for continuous time its schedule is an upper bound, and ``lower`` is always None.
+    ``detail["grid"]`` says which grid, what the plan counts there, and what was proved of that.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class SlotMilp:
         self.engine = engine
 
     def solve(self, instance: Instance, budget: Budget) -> SolveResult:
-        """Return the best plan found within the budget, as a schedule, and the bound of its class.
+        """Return the best plan found within the budget, as a schedule; grid, value and bound in ``detail``.
 
         Raises
         ------
@@ -107,6 +108,8 @@ def search(found: Found, budget: Budget, name: str, pyomo_name: str) -> tuple[St
         if plan.whole:
             found.plan_found(plan)
             return _stop(found, ending.stop, budget.gap), ""
+        if ending.stop is not StopReason.FINISHED:
+            return ending.stop, ""
         exclude(model, found, var, plan)
     return StopReason.TIME_LIMIT, "plans short of work by less than the engine's tolerance"
 

@@ -41,7 +41,6 @@ class Found:
         """Take a lower bound for the grid."""
         if math.isfinite(lower) and lower > self.lower:
             self.lower = lower
-            self._note()
 
     @property
     def bound(self) -> float:
@@ -49,10 +48,9 @@ class Found:
         return min(self.lower, self.upper)
 
     def _note(self) -> None:
+        # The grid's bound is none for the schedule's cost, which leaves slices in the middle of slots.
         upper = float(self.data.cost(self.upper))
-        lower = as_cost(self.data, self.bound)
-        point = TrajectoryPoint(time.perf_counter() - self.began, upper, lower)
-        self.trajectory.append(point)
+        self.trajectory.append(TrajectoryPoint(time.perf_counter() - self.began, upper, None))
 
 
 def as_cost(data: SlotData, objective: float) -> float:
@@ -89,17 +87,16 @@ def answer(found: Found, stop: StopReason, engine: str, origin: str, note: str =
     """Return the result: the plan's schedule, the bound of the class, the grid."""
     data = found.data
     proved = stop is StopReason.FINISHED
-    grid = f"grid of {data.slot_ms / 1000:g} s"
-    what = f"{'optimal' if proved else 'best found'} on a {grid}"
-    message = f"{what}; an upper bound for continuous time, no bound from below"
+    value, bound = float(data.cost(found.upper)), as_cost(data, found.bound)
+    what = "optimal" if proved else "best found"
+    message = (
+        f"{what} on a grid of {data.slot_ms / 1000:g} s, where it counts {value:.6f}; "
+        "an upper bound for continuous time, no bound from below"
+    )
     return SolveResult(
         Outcome.FEASIBLE,
         stop,
         to_schedule(data, found.plan, origin),
-        class_lower=as_cost(data, found.bound),
-        class_name=data.class_name(),
-        proof="engine",
-        claimed_upper=float(data.cost(found.upper)),
         wall_s=time.perf_counter() - found.began,
         trajectory=tuple(found.trajectory),
         engine=engine,
@@ -108,9 +105,12 @@ def answer(found: Found, stop: StopReason, engine: str, origin: str, note: str =
                 "origin_ms": data.origin_ms,
                 "slot_ms": data.slot_ms,
                 "slots": data.slots,
+                "class": data.class_name(),
+                "value": value,
+                "lower": bound,
+                "objective": found.upper,
+                "optimal": proved,
             },
-            "optimal_on_grid": proved,
-            "grid_objective": found.upper,
             "partition": ", ".join(
                 dict.fromkeys(data.classes[c].label for c in found.plan.classes)
             ),
