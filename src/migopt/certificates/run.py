@@ -2,8 +2,8 @@
 
 One GPU, up to 20 jobs: the splitting bound, for a proof that anyone can check; then the interval MILP,
 before it CP-SAT where jobs may not be stopped; a day plan if a gap is left. More jobs on one GPU: half
-of the time for the splitting bound, the rest for the day plan. Several GPUs: the policies that see
-them as a cluster, CP-SAT where it covers the case, then the splitting bound.
+of the time for the splitting bound, the rest for the day plan. Several GPUs: CP-SAT where it covers
+the case, the splitting bound, then the policies that see them as a cluster.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from migopt.registry import find_entry
 from migopt.results import Budget, Outcome, SolveResult
 
 DEFAULT_SECONDS = 60.0
-#: Seconds kept at the end for scoring and the file.
-LAST_S, LAST_SHARE = 0.5, 0.05
+#: Seconds kept at the end for scoring and the file, and per job; at most this share of the limit.
+LAST_S, LAST_PER_JOB_S, LAST_SHARE = 0.5, 0.0005, 0.05
 
 
 @dataclass(frozen=True)
@@ -92,24 +92,23 @@ def certify(
 def _steps(instance: Instance) -> list[Step]:
     jobs = len(instance.jobs)
     bound_s = 0.3 if jobs <= 20 else 1.0 + 0.002 * jobs
-    split = Step("split_bound", steps.split_bound, 1.0, bound_s)
-    first = [
-        Step("closed_form", steps.closed_form, 0.0),
-        Step("policies", steps.policies, 0.15),
-    ]
+    closed = Step("closed_form", steps.closed_form, 0.0)
+    first = [closed, Step("policies", steps.policies, 0.15)]
     if not jobs:
         return first
+    free = instance.preemption.mode == "free" and all(job.preemptible for job in instance.jobs)
+    cp = Step("cpsat", steps.cpsat, 0.4, 0.5, only_open=True)
     if len(instance.gpus) > 1:
-        cp = Step("cpsat", steps.cpsat, 0.3, 0.5)
-        return [*first, cp, split]
+        # Simulating a cluster takes its time, and the bound is what takes most of it.
+        most = Step("split_bound", steps.split_bound, 0.75, bound_s)
+        return [closed, cp, most, Step("policies", steps.policies, 1.0)]
     if jobs > 20:
         half = Step("split_bound", steps.split_bound, 0.5, bound_s)
         plan = Step("day_plan", steps.day_plan, 1.0, 1.0 + 0.004 * jobs)
-        cp = Step("cpsat", steps.cpsat, 0.4, 0.5)
-        return [*first, cp, half, plan]
+        return [*first, half, plan] if free else [*first, cp, half]
     # The proof that anyone can check comes first: what loading compiled code takes is then made up for.
     first.append(Step("split_bound", steps.split_bound, 0.3, bound_s))
-    if instance.preemption.mode == "free" and all(job.preemptible for job in instance.jobs):
+    if free:
         return [
             *first,
             Step("interval_milp", steps.interval_milp, 0.85, 0.2, only_open=True),
@@ -129,7 +128,8 @@ def _run(step: Step, board: Board, budget: Budget) -> Any:
     if reason:
         board.skip(step.name, str(Outcome.NOT_APPLICABLE), reason)
         return None
-    kept = min(LAST_S, LAST_SHARE * (clock.deadline - clock.began))
+    last = LAST_S + LAST_PER_JOB_S * len(board.instance.jobs)
+    kept = min(last, LAST_SHARE * (clock.deadline - clock.began))
     seconds = max(0.0, clock.left - kept) * step.share
     if step.share and seconds < step.least_s:
         why = "interrupted" if clock.interrupted else f"{seconds:.1f} s left are too few"

@@ -15,11 +15,14 @@ from migopt.bounds.solver import BoundSolver
 from migopt.certificates.board import Board
 from migopt.certificates.clock import Clock
 from migopt.errors import MigoptError
+from migopt.model import Instance
 from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
 from migopt.schedulers import parse_policy
 
 #: Up to this many jobs the completions of the best schedule widen the bound's windows.
 FULL_PLANS = 50
+#: From more jobs on a policy's best partition is looked for one by one.
+MANY_JOBS = 1000
 #: From so many jobs to so many the ascent begins at the prices of the day LP, in this share of the time.
 LP_FROM, LP_TO, LP_SHARE = 50, 1500, 0.2
 #: Policies in the order in which they are tried while their time lasts.
@@ -56,7 +59,7 @@ def policies(board: Board, seconds: float, budget: Budget) -> SolveResult:
     """Return the cheapest schedule of the policies; those that do not apply are passed over."""
     began = time.perf_counter()
     instance = board.instance
-    texts = CLUSTER_POLICIES if len(instance.gpus) > 1 else POLICIES
+    texts = _texts(instance)
     best: tuple[Any, Any, str] | None = None
     tried, reasons = 0, []
     for text in texts:
@@ -85,6 +88,22 @@ def policies(board: Board, seconds: float, budget: Budget) -> SolveResult:
         return SolveResult(outcome, StopReason.FINISHED, wall_s=wall, message=message)
     message = f"{best[2]}, the best of {tried} policies"
     return SolveResult(Outcome.FEASIBLE, StopReason.FINISHED, best[1], wall_s=wall, message=message)
+
+
+def _texts(instance: Instance) -> list[str]:
+    """Return the policies to try; with many jobs each partition is one of its own, to be able to stop."""
+    texts = CLUSTER_POLICIES if len(instance.gpus) > 1 else POLICIES
+    if len(instance.jobs) <= MANY_JOBS:
+        return list(texts)
+    catalogue = instance.catalogue(0)
+    # Partitions of about three slices do well on most days.
+    numbers = sorted(range(1, len(catalogue) + 1), key=lambda n: abs(len(catalogue[n]) - 3))
+    found = []
+    for text in texts:
+        rule, _, partition = text.partition("+")
+        fixed = partition == "best_fixed"
+        found += [f"{rule}+static:{number}" for number in numbers] if fixed else [text]
+    return found
 
 
 def interval_milp(board: Board, seconds: float, budget: Budget) -> SolveResult:
