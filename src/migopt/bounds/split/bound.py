@@ -29,6 +29,8 @@ __all__ = ["SplitResult", "cases", "split_bound", "why_not"]
 #: First step lengths that are tried for a moment, in units of the step scale; the best goes on.
 TRIAL_STEPS = (0.003, 0.012, 0.05)
 TRIAL_ROUNDS = 5
+#: Power that costs less than this share of lateness brings steps of its own size.
+FAR_BELOW = 0.01
 #: Last step of the coarse ascent, first and last of the fine one, as fractions of the first step.
 COARSE_LAST, FINE_FIRST, FINE_LAST = 1 / 25, 1 / 6, 1 / 80
 #: Most rounds of each; with these a day has settled.
@@ -373,9 +375,13 @@ def _try_steps(
     start = state.prices
     # One step before the clock runs, so that compiling takes no trial's time.
     ascend(problem, evaluator, Ascent(start), steps=(1e-9, 1e-9), rounds=1, seconds=1e-9)
-    for step in TRIAL_STEPS:
+    power = max((float(kind.cost.max()) for kind in problem.kinds), default=0.0)
+    factor = power / max(problem.step_scale, 1e-300)
+    # Where a minute of lateness costs far more than one of power, prices may be of either size.
+    tried = [*TRIAL_STEPS, *(step * factor for step in TRIAL_STEPS if 0 < factor < FAR_BELOW)]
+    for step in tried:
         trial = Ascent(start)
-        share = max(seconds / len(TRIAL_STEPS), 0.01)
+        share = max(seconds / len(tried), 0.01)
         steps = (step, step * COARSE_LAST)
         ascend(problem, evaluator, trial, steps=steps, rounds=TRIAL_ROUNDS, seconds=share)
         if trial.value > best:
