@@ -133,6 +133,11 @@ split-study: $(VENV)/.test-ready ## the splitting bound on 1,000 small cases: ne
 slot-agreement: $(VENV)/.test-ready ## the slot model in HiGHS and in CP-SAT on 200 cases: one optimum
 	@$(BIN)/python benchmarks/slot_agreement.py --processes $(JOBS)
 
+.PHONY: exact-sizes
+exact-sizes: $(VENV)/.test-ready ## size and time of the CP-SAT fleet model and of the slot models, by number of jobs
+	@$(BIN)/python benchmarks/exact_sizes.py fleet
+	@$(BIN)/python benchmarks/exact_sizes.py slot
+
 .PHONY: tardiness
 tardiness: $(VENV)/.test-ready ## the tardiness search beside PyJobShop, which is used where it is installed (OTHER_PYTHON=...)
 	@$(BIN)/python benchmarks/tardiness_vs_pyjobshop.py --scenario s0-slack --other-python $(or $(OTHER_PYTHON),$(BIN)/python)

@@ -192,17 +192,18 @@ class _Search:
     def least(self, feasible_only: bool) -> Fraction | None:
         """Search from every first choice of partitions at once."""
         everyone = (1 << len(self.jobs)) - 1
-        heap: list[tuple[int, int, _State]] = []
+        # Of equal promise the later state first: it is nearer to the end.
+        heap: list[tuple[int, int, int, _State]] = []
         best: dict[_State, int] = {}
         for choice in product(*(sorted(self.partitions[m.key]) for m in self.instance.gpus)):
             if self._seats_all(choice):
                 state = self._canonical(0, everyone, [(number, 0, ()) for number in choice])
                 best[state] = 0
-                heapq.heappush(heap, (self._rest(state), 0, state))
+                heapq.heappush(heap, (self._rest(state), 0, 0, state))
         if feasible_only or not heap:
             return Fraction(0) if heap else None
         while heap:
-            _, paid, state = heapq.heappop(heap)
+            _, _, paid, state = heapq.heappop(heap)
             if paid > best[state]:
                 continue
             if not state.waiting and not any(runs for _, _, runs in state.gpus):
@@ -211,7 +212,7 @@ class _Search:
                 cost = paid + more
                 if after.tick <= self._last() and cost < best.get(after, cost + 1):
                     best[after] = cost
-                    heapq.heappush(heap, (cost + self._rest(after), cost, after))
+                    heapq.heappush(heap, (cost + self._rest(after), -after.tick, cost, after))
         return None
 
     def _last(self) -> int:
