@@ -1,6 +1,6 @@
 """Size and time of the CP-SAT fleet model and of both slot models, by number of jobs.
 
-    python benchmarks/exact_sizes.py fleet|slot [--limit 20] [--seeds 3] [--out benchmarks/results/exact_sizes_fleet.json]
+    python benchmarks/exact_sizes.py fleet|slot [--limit 20] [--seeds 3] [--out FILE]
 
 Jobs of scenario s0-slack at load 0.9 per GPU, paper-12, tau = 4 s; ``fleet``: no preemption, partitions change,
 one GPU and two; ``slot``: preemption free, partitions change, about 24 slots. One thread.
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from _journal import run_all, write
+
 from migopt.exact.cpsat import CpSat
 from migopt.exact.cpsat.fleet.model import FleetModel
 from migopt.exact.cpsat.fleet.problem import fleet
