@@ -6,11 +6,12 @@
 
 On one GPU plan and bound run side by side, one process each, for ``--limit`` seconds of wall time, with
 compiled code loaded before; with ``--one-by-one`` first the bound and then the plan, in half of the time
-each. With ``--processor-time`` limits count seconds of processor time of the one process that each side is,
-so that a loaded machine gives the figures of a free one. The plan is checked and measured, the bound's stored prices are evaluated exactly. With ``--out``
-every row is written at once, and days that the file holds are not run again. On many GPUs (``smartmig``:
-8 GPUs at 20 times the published rate) only the bound runs, and is held against the closed form. Every
-seed is a line; gaps are active gaps. A bound above its schedule, or a policy below a bound, is an error.
+each. With ``--processor-time`` limits count seconds of processor time of the one process that each side
+is, so that a loaded machine gives the figures of a free one. The plan is checked and measured, the
+bound's stored prices are evaluated exactly. With ``--out`` every row is written at once, and days that
+the file holds are not run again. On many GPUs (``smartmig``: 8 GPUs at 20 times the published rate) only
+the bound runs, and is held against the closed form. Every seed is a line; gaps are active gaps. A bound
+above its schedule, or a policy below a bound, is an error.
 """
 
 from __future__ import annotations
