@@ -335,7 +335,7 @@ def main() -> int:
         multiprocessing.get_context("spawn").Pool(options.processes) as pool,
         journal.open("a", encoding="utf-8") as file,
     ):
-        for row in pool.imap_unordered(run, left, chunksize=4):
+        for row in pool.imap_unordered(run, left, chunksize=1):
             rows.append(row)
             file.write(json.dumps(row) + "\n")
             file.flush()

@@ -111,6 +111,8 @@ def _require_fit(instance: Instance, m: Multipliers) -> None:
     if m.case not in ("mig", "off", "both"):
         raise InputError(f"{MISFIT}: unknown case {m.case!r}")
     jobs, grid = instance.jobs, m.grid_ms
+    if len(m.first) != len(jobs) or len(m.last) != len(jobs):
+        raise InputError(f"{MISFIT}: the number of jobs differs")
     pairs = int((m.last - m.first).sum()) if len(m.first) else 0
     wanted = tuple(
         (model.key, busy_vectors(instance, model, m.case).groups)  # type: ignore[arg-type]
@@ -123,7 +125,6 @@ def _require_fit(instance: Instance, m: Multipliers) -> None:
         (m.case != "both" and len(instance.gpus) > 1 and instance.mig_off, "case must be both"),
         (m.case == "off" and len(instance.gpus) > 1, "case off is for one GPU"),
         (m.groups != wanted, "the groups of profiles differ"),
-        (len(m.first) != len(jobs) or len(m.last) != len(jobs), "the number of jobs differs"),
         (m.prices.shape != (pairs, width), "the number of prices differs"),
         (bool((m.prices < 0).any()), "a price is negative"),
         (bool((m.prices >= LARGEST).any()), "a price is too large"),

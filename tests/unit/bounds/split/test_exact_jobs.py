@@ -106,6 +106,17 @@ def test_numbers_that_would_wrap_are_refused(proof, changes, message):
         evaluate_multipliers(instance, replace(found.multipliers[0], **changes))
 
 
+@pytest.mark.parametrize("field", ["first", "last", "grid_ms", "prices"])
+def test_arrays_of_another_length_are_refused(proof, field):
+    """An entry cut off or added anywhere is an error with a reason."""
+    instance, found = proof
+    whole = found.multipliers[0]
+    values = getattr(whole, field)
+    for changed in (values[:-1], values[:0], np.concatenate((values, values[-1:]))):
+        with pytest.raises(InputError, match="do not fit"):
+            evaluate_multipliers(instance, replace(whole, **{field: changed}))
+
+
 def test_grids_that_wrap_around_are_refused(proof):
     """A grid whose differences are positive only because 64 bits wrapped is no grid."""
     instance, found = proof
