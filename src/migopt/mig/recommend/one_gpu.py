@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 
@@ -33,11 +34,17 @@ ALONE = "no other slices hold all jobs"
 class Tables:
     """All multisets of slices of a GPU by size, each with its best arrangement; made once."""
 
-    def __init__(self, model: GpuModel, profiles: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        model: GpuModel,
+        profiles: tuple[str, ...],
+        partitions: tuple[Partition, ...] | None = None,
+    ) -> None:
         self.model, self.profiles = model, profiles
         index, keys = placement_index(model), room_keys([model])
         best: dict[tuple[str, ...], tuple[tuple[int, ...], Partition]] = {}
-        for partition in valid_partitions(model, profiles):
+        allowed = valid_partitions(model, profiles) if partitions is None else _parts(partitions)
+        for partition in allowed:
             free = free_mask(model, (index.number[place] for place in partition))
             left = room(model, free, keys)
             names = multiset(model, partition)
@@ -103,9 +110,26 @@ class Stage:
         )
 
 
+def _parts(partitions: Iterable[Partition]) -> set[Partition]:
+    """Return every part of some partitions that has a slice."""
+    return {
+        Partition(part)
+        for whole in partitions
+        for size in range(1, len(whole) + 1)
+        for part in combinations(whole, size)
+    }
+
+
 @lru_cache(maxsize=128)
 def _tables(model: GpuModel, profiles: tuple[str, ...]) -> Tables:
     return Tables(model, profiles)
+
+
+@lru_cache(maxsize=1024)
+def _tables_within(model: GpuModel, partitions: tuple[Partition, ...]) -> Tables:
+    used = {place.profile for partition in partitions for place in partition}
+    names = tuple(profile.name for profile in model.profiles if profile.name in used)
+    return Tables(model, names, partitions)
 
 
 @lru_cache(maxsize=128)
@@ -127,6 +151,7 @@ def recommend(
     weight_a: Fraction = Fraction(1),
     profiles: Iterable[str] | None = None,
     mean_over: int | None = None,
+    partitions: tuple[Partition, ...] | None = None,
 ) -> Recommendation:
     """Return the partition and assignment that are best when every job gets a slice of one GPU.
 
@@ -143,6 +168,8 @@ def recommend(
         The weight a of ET.
     profiles : iterable of str, optional
         Slices that may be used; default: those without extra engines.
+    partitions : tuple of Partition, optional
+        The slices must be a part of one of these, for example of a catalogue; ``profiles`` is unused.
     mean_over : int, optional
         For ET: over how many jobs tardiness is averaged; default: those given.
 
@@ -151,8 +178,11 @@ def recommend(
     InputError
         Without a job, with more than 12, or without a power curve where one is needed.
     """
-    names = _ordinary(model) if profiles is None else tuple(profiles)
-    tables = _tables(model, names)
+    if partitions is None:
+        tables = _tables(model, _ordinary(model) if profiles is None else tuple(profiles))
+    else:
+        tables = _tables_within(model, partitions)
+    names = tables.profiles
     n = len(jobs)
     if objective not in ("speed", "slowdown"):
         check_objective(objective, jobs)
