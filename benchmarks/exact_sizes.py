@@ -47,7 +47,7 @@ def run(task: list[Any]) -> dict[str, Any]:
 def _fleet(instance: Instance, limit: float) -> dict[str, Any]:
     strict = instance.replace(preemption=Preemption("none"))
     problem = fleet(strict, "free")
-    rows = first_rows(problem, None, 0, 1.0)
+    rows = first_rows(problem, [], 0, 1.0)
     built = FleetModel(problem, problem.cost(rows), rows, True)
     result = CpSat("free").solve(strict, Budget(limit))
     return {

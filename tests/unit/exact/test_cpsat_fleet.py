@@ -144,7 +144,7 @@ def test_schedules_are_read_back():
         for seed in range(10):
             instance = tick_case(kind, seed)
             problem = fleet(instance, "free")
-            rows = first_rows(problem, None, seed, 0.2)
+            rows = first_rows(problem, [], seed, 0.2)
             schedule = to_schedule(problem, rows, "test")
             assert check(instance, schedule) == []
             back = from_schedule(problem, schedule)

@@ -119,7 +119,7 @@ class CpSat:
         limit = math.inf if budget.time_limit_s is None else budget.time_limit_s
         try:
             rows = first_rows(
-                problem, self._start(instance, budget), budget.seed, min(2.0, 0.1 * limit)
+                problem, self._hints(instance, budget), budget.seed, min(2.0, 0.1 * limit)
             )
         except ValueError as error:
             return _infeasible(str(error))
@@ -127,14 +127,15 @@ class CpSat:
         stop = search.search()
         return self._fleet_result(instance, problem, search, stop, began)
 
-    def _start(self, instance: Instance, budget: Budget) -> Schedule | None:
-        """Return the hint, or for one GPU the best schedule on one partition found in a short run."""
-        limit = budget.time_limit_s
-        if self.hint is not None or len(instance.gpus) > 1 or limit == 0 or not instance.jobs:
-            return self.hint
+    def _hints(self, instance: Instance, budget: Budget) -> list[Schedule]:
+        """Return the hint, and for one GPU the best schedule on one partition found in a short run."""
+        limit, given = budget.time_limit_s, [] if self.hint is None else [self.hint]
+        if len(instance.gpus) > 1 or limit == 0 or not instance.jobs:
+            return given
         seconds = ONE_SHARE_S if limit is None else min(ONE_SHARE_S, ONE_SHARE * limit)
         short = Budget(seconds, 0.0, budget.threads, budget.seed)
-        return CpSat(None, workers=self.workers).solve(instance, short).schedule
+        kept = CpSat(None, hint=self.hint, workers=self.workers).solve(instance, short).schedule
+        return given if kept is None else [*given, kept]
 
     def _fleet_result(
         self,

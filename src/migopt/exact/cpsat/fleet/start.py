@@ -11,9 +11,9 @@ from migopt.exact.cpsat.fleet.problem import Fleet, Row, Rows
 from migopt.model import Schedule
 
 
-def first_rows(fleet: Fleet, hint: Schedule | None, seed: int, seconds: float) -> Rows:
-    """Return the cheapest of the hint and some list schedules, at least one."""
-    given = None if hint is None else from_schedule(fleet, hint)
+def first_rows(fleet: Fleet, hints: Sequence[Schedule], seed: int, seconds: float) -> Rows:
+    """Return the cheapest of the hints that belong to the class and some list schedules, at least one."""
+    given = [rows for hint in hints if (rows := from_schedule(fleet, hint)) is not None]
     jobs = range(fleet.count)
     orders = [
         sorted(jobs, key=lambda j: (fleet.due[j], j)),
@@ -35,9 +35,7 @@ def first_rows(fleet: Fleet, hint: Schedule | None, seed: int, seconds: float) -
         value = fleet.cost(rows)
         if value <= cost:
             best, cost, order = rows, value, trial
-    if given is not None and fleet.cost(given) <= cost:
-        return given
-    return in_gpu_order(fleet, best)
+    return min([*given, in_gpu_order(fleet, best)], key=fleet.cost)
 
 
 def list_schedule(
