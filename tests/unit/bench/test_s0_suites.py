@@ -1,0 +1,85 @@
+"""The S0 suites at reduced size, and the tables made from their records."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from migopt.bench.execute import InstanceCache, execute
+from migopt.bench.expand import load_suite
+from migopt.bench.runner import _asked
+from migopt.bench.spec import RunSpec
+from migopt.records import Record, Status
+
+ROOT = Path(__file__).resolve().parents[3]
+SUITES = sorted(path.stem for path in (ROOT / "benchmarks" / "suites").glob("s0-*.toml"))
+#: Entries that search until their time is over, learn, or roll out futures have tests of their own.
+SLOW = ("split_bound", "lp_bound", "day_plan", "rollout", "receding", "dqn")
+
+
+def _small(run: RunSpec) -> RunSpec:
+    few = {"jobs": 12, "load": 0.5}
+    kept = {k: v for k, v in run.instance.parameters.items() if k != "rate_multiplier"}
+    return replace(run, instance=replace(run.instance, parameters=kept | few))
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_suite_runs_at_reduced_size(suite: str, tmp_path: Path) -> None:
+    """Two days of twelve jobs: per class some entries run, none fails."""
+    runs = load_suite(ROOT / "benchmarks" / "suites" / f"{suite}.toml", seeds=2).runs
+    assert {run.seed for run in runs} == {1, 2}
+    chosen = {}
+    for run in runs:
+        if not any(word in run.entry for word in SLOW):
+            chosen.setdefault((run.instance.instance_class, run.seed), []).append(run)
+    assert chosen
+    cache = InstanceCache()
+    for mine in chosen.values():
+        for run in (mine[0], mine[-1]):
+            fields = execute(_small(run), tmp_path, cache)
+            assert fields["status"] in (Status.OK, Status.SKIPPED), fields
+            assert fields["status"] is Status.OK or fields["reason"]
+
+
+def _reproduction() -> ModuleType:
+    path = ROOT / "benchmarks" / "reproduction.py"
+    spec = importlib.util.spec_from_file_location("reproduction", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_gain_is_one_minus_the_ratio_of_means() -> None:
+    """(1 + 3) against (2 + 6) is a gain of 50 %, of equal ratios without spread; (1, 2) against (2, 2) of 25 %."""
+    ratio = _reproduction().ratio
+    found = ratio([(1.0, 2.0), (3.0, 6.0)])
+    assert found.mean == found.low == found.high == 0.5
+    other = ratio([(1.0, 2.0), (2.0, 2.0)])
+    assert other.mean == 0.25
+    assert other.low < 0.25 < other.high
+    assert ratio([(1.0, 2.0)]) is None
+
+
+def test_tables_of_a_small_table_three(tmp_path: Path) -> None:
+    """Best Static is the least mean, and the recalibrated weight makes tardiness twice the energy."""
+    module = _reproduction()
+    suite = load_suite(ROOT / "benchmarks" / "suites" / "s0-table3.toml", seeds=2, only="s0-slack/")
+    cache, lines = InstanceCache(), []
+    for run in suite.runs:
+        if not any(word in run.entry for word in SLOW):
+            fields = execute(_small(run), tmp_path, cache)
+            fields.pop("schedule_file", None)
+            lines.append(Record(**_asked(run), **fields).to_line())
+    (tmp_path / "records.jsonl").write_bytes(b"".join(lines))
+    found = module.load(tmp_path)
+    runs = found["s0-slack"]
+    statics = [entry for entry in runs if entry.startswith("edf_ss_restricted+static:")]
+    means = {e: sum(r.cost for r in runs[e].values()) / 2 for e in statics if "day" not in e}
+    assert means[module.best_static(runs)] == min(means.values())
+    assert "`edf_ss_restricted+look_ahead`" in module.table3(found)
