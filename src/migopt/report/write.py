@@ -8,6 +8,7 @@ from pathlib import Path
 
 from migopt.errors import InputError, UnknownNameError
 from migopt.records import RECORDS_FILE, Record, read_records
+from migopt.report.bars import bars_picture
 from migopt.report.collect import Collection, Group, collect
 from migopt.report.figures import busy_level_pictures, gap_picture, ranking_picture
 from migopt.report.gantt import gantt_picture
@@ -72,8 +73,9 @@ def write_report(
     for index, group in enumerate(collection.groups):
         records = chosen.get(group.name, []) if gantt is not None else _default(group)
         pictures[group.name] += [
-            _schedule_picture(record, folder, f"g{index}s{position}")
+            picture
             for position, record in enumerate(records)
+            for picture in _schedule_pictures(record, folder, f"g{index}s{position}")
         ]
     written = Written(out / "report.md", out / "report.html", out / "results.csv")
     try:
@@ -127,10 +129,13 @@ def _chosen(collection: Collection, keys: Sequence[str]) -> dict[str, list[Recor
     return found
 
 
-def _schedule_picture(record: Record, folder: Path, name: str) -> Picture:
+def _schedule_pictures(record: Record, folder: Path, name: str) -> list[Picture]:
     from migopt.io import read_instance, read_schedule
 
     instance = read_instance(folder / record.instance_file)
     schedule = read_schedule(folder / record.schedule_file, instance)
     title = f"Schedule of {record.key}, cost {number(record.upper)}"
-    return gantt_picture(instance, schedule, name, title)
+    return [
+        gantt_picture(instance, schedule, name, title),
+        bars_picture(instance, schedule, f"{name}p", f"Slices of {record.key}"),
+    ]

@@ -15,6 +15,7 @@ import pytest
 from factories import P_43, P_223, make_instance, make_job
 from migopt.model import OFF_PARTITION, Placement, Reconfiguration, Schedule, Segment
 from migopt.records import Record, RecordWriter, Status
+from migopt.report.bars import bars_picture
 from migopt.report.collect import Collection, collect
 from migopt.report.figures import (
     MOST_ENTRIES,
@@ -70,7 +71,7 @@ def all_pictures(found: Collection) -> dict[str, list[Picture]]:
         two = [ranking_picture(group, f"g{index}r"), gap_picture(group, f"g{index}g")]
         drawn[group.name] = [picture for picture in two if picture]
         drawn[group.name] += busy_level_pictures(group, f"g{index}b")
-    drawn["days"].append(schedule_picture())
+    drawn["days"] += [schedule_picture(), slices_picture()]
     return drawn
 
 
@@ -87,6 +88,36 @@ def schedule_picture() -> Picture:
         (Reconfiguration(7_000, 11_000, 0, P_43, P_223),),
     )
     return gantt_picture(instance, schedule, "s0", "A schedule")
+
+
+def slices_picture() -> Picture:
+    """Draw the partitions of a schedule with one repartition as bars of slices."""
+    instance = make_instance(make_job(0, ms=28_000, due=9_000))
+    change = Reconfiguration(7_000, 11_000, 0, P_43, P_223)
+    return bars_picture(instance, Schedule((P_43,), (), (change,)), "s1", "Slices")
+
+
+def test_partitions_are_bars_of_slices() -> None:
+    """One bar at first and one after the change, at 11 s; what is new has a strong frame, what stays none."""
+    picture = slices_picture()
+    names = re.findall(r">(\d+g\.\d+gb)<", picture.svg)
+    assert names == ["4g.20gb", "3g.20gb", "2g.10gb", "2g.10gb", "3g.20gb"]
+    assert ">at first<" in picture.svg
+    assert ">0:00:11<" in picture.svg
+    assert picture.svg.count('stroke-width="3"') == 2
+    assert "#767676" not in re.sub(r"<rect[^>]*>", "", picture.svg)
+
+
+def test_bars_of_many_changes_say_what_is_left_out() -> None:
+    """Of 20 changes eleven are drawn below the first partition, and the caption counts the others."""
+    instance = make_instance(make_job(0, ms=28_000, due=9_000))
+    pairs = [(P_43, P_223), (P_223, P_43)] * 10
+    changes = tuple(
+        Reconfiguration(i * 10_000, i * 10_000 + 4_000, 0, *pair) for i, pair in enumerate(pairs)
+    )
+    picture = bars_picture(instance, Schedule((P_43,), (), changes), "m", "many")
+    assert picture.svg.count(">0:0") == 11
+    assert "9 later changes are not drawn" in picture.caption
 
 
 def elements(page: str) -> Iterator[ElementTree.Element]:
@@ -125,7 +156,7 @@ def test_page_is_for_phones_dark_mode_and_screen_readers(page: str) -> None:
     assert 'name="viewport"' in page
     assert "prefers-color-scheme: dark" in page
     pictures = [element for element in elements(page) if element.tag == f"{SVG}svg"]
-    assert len(pictures) == 7
+    assert len(pictures) == 8
     assert all(picture.get("role") == "img" and picture.get("aria-label") for picture in pictures)
     assert page.count("<figcaption>") == len(pictures)
     # Ink and paper are variables of the page; a fixed black would vanish in the dark.
