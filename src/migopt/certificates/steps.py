@@ -12,6 +12,7 @@ from typing import Any
 from migopt.answer import judge
 from migopt.bounds.closed_form import ClosedForm
 from migopt.bounds.solver import BoundSolver
+from migopt.bounds.split.solver import ascent_seconds, slowdown
 from migopt.certificates.board import Board
 from migopt.certificates.clock import Clock
 from migopt.errors import MigoptError
@@ -21,6 +22,8 @@ from migopt.schedulers import parse_policy
 
 #: Up to this many jobs the completions of the best schedule widen the bound's windows.
 FULL_PLANS = 50
+#: Processor seconds kept for the plan's last program and its decoding, per job, and the most of its time.
+PLAN_LAST_S, PLAN_LAST_PER_JOB_S, PLAN_LAST_SHARE = 0.1, 0.0015, 0.3
 #: From more jobs on a policy's best partition is looked for one by one.
 MANY_JOBS = 1000
 #: From so many jobs to so many the ascent begins at the prices of the day LP, in this share of the time.
@@ -126,7 +129,7 @@ def cpsat(board: Board, seconds: float, budget: Budget) -> SolveResult:
         board.live("cpsat", point.upper, None)
 
     with board.clock.raising():
-        solver = CpSat(hint=board.schedule, on_event=tell)
+        solver = CpSat("free", hint=board.schedule, on_event=tell)
         found: SolveResult = solver.solve(board.instance, _within(budget, seconds))
         return found
     return _nothing("interrupted")
@@ -136,6 +139,8 @@ def day_plan(board: Board, seconds: float, budget: Budget) -> SolveResult:
     """Return the clairvoyant day plan."""
     from migopt.exact.day_plan import DayPlan
 
+    last = slowdown() * (PLAN_LAST_S + PLAN_LAST_PER_JOB_S * len(board.instance.jobs))
+    seconds -= min(last, PLAN_LAST_SHARE * seconds)
     with board.clock.raising():
         plan = DayPlan(progress=lambda _, cost: board.live("day_plan", cost, None))
         return plan.solve(board.instance, _within(budget, seconds))
@@ -145,7 +150,6 @@ def day_plan(board: Board, seconds: float, budget: Budget) -> SolveResult:
 def split_bound(board: Board, seconds: float, budget: Budget) -> tuple[SolveResult, Any]:
     """Return the splitting bound, and its prices for shares of busy periods."""
     from migopt.bounds.split import split_bound as ascend
-    from migopt.bounds.split.solver import ascent_seconds
 
     instance, clock = board.instance, board.clock
     began = time.perf_counter()
