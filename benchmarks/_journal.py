@@ -24,7 +24,8 @@ def run_all(
     """Return the row of every task, those in the journal first; ``key`` gives the task of a row."""
     rows = []
     if journal.exists():
-        rows = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+        lines = journal.read_text(encoding="utf-8").splitlines()
+        rows = list({key(row): row for row in map(json.loads, lines)}.values())
     known = {key(row) for row in rows}
     left = [task for task in tasks if task not in known]
     with (
