@@ -40,7 +40,7 @@ def bars_picture(instance: Instance, schedule: Schedule, name: str, title: str) 
             made = tuple(place for place in change.new if place not in before)
             rows.append((model, f"{prefix}{_clock(change.end_ms)}", change.new, made))
             before = set(change.new)
-    text = bars_svg(rows, title=title)
+    text = bars_svg(rows)
     width = re.search(r'width="(\d+)"', text)
     assert width is not None
     # The page scales the picture, and its text must be readable in light and dark.
