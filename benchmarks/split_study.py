@@ -36,7 +36,7 @@ from migopt.results import Budget
 from migopt.testing.cases import small_instance
 
 #: Rounds of 50 steps on the coarse and the fine grid, and points of the fine one.
-ROUNDS, POINTS = (12, 10), 60
+ROUNDS, POINTS = (10, 6), 40
 #: Relative active gap at which the interval MILP's value counts as the optimum.
 PROVEN = 1e-4
 
