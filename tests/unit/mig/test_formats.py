@@ -610,3 +610,13 @@ def test_formats_are_guessed() -> None:
                        "listing", "listing"]  # fmt: skip
     with pytest.raises(InputError, match="no format"):
         guess_format("nonsense")
+
+
+@pytest.mark.parametrize(
+    ("start", "text"),
+    [("4000000000", "beyond memory unit 256"), ("9" * 5000, "more than 18 digits")],
+)
+def test_numbers_no_gpu_has(start: str, text: str) -> None:
+    """A start far outside the GPU, and a number too long to read, are one clear error with the line."""
+    with pytest.raises(InputError, match=text):
+        parse_listing(f"GPU  0 Profile ID 14 Placements: {{0,{start}}}:2")

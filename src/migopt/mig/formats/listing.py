@@ -16,6 +16,11 @@ from migopt.errors import InputError
 MOST_BYTES = 64 * 2**20
 
 
+#: More than any GPU has (12 today): a larger number is a slip, and would fill memory.
+MOST_UNITS = 256
+_ENDLESS = re.compile(r"\d{19}")
+
+
 @dataclass(frozen=True, slots=True)
 class ListedProfile:
     """A row of ``nvidia-smi mig -lgip``."""
@@ -183,6 +188,8 @@ class _Reader:
         line = raw.strip()
         if not line or line.startswith(("$", "#")):
             return
+        if _ENDLESS.search(line):
+            raise self.error("a number of more than 18 digits")
         if line.startswith(("+", "|=")) and _BORDER.fullmatch(line):
             self.border(line)
         elif line.startswith("|"):
@@ -300,6 +307,8 @@ class _Reader:
             raise self.error("a start is listed twice")
         if int(match[4]) == 0:
             raise self.error("a slice of no memory units")
+        if max(starts, default=0) + int(match[4]) > MOST_UNITS:
+            raise self.error(f"a slice beyond memory unit {MOST_UNITS}: no GPU has so many")
         self.once("placement list", int(match[1]), int(match[2]))
         self.out.placements.append(
             ListedPlacements(int(match[1]), int(match[2]), starts, int(match[4]))
