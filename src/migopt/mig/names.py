@@ -12,7 +12,7 @@ from migopt.errors import InputError, UnknownNameError
 from migopt.mig.state import GpuState
 from migopt.model import GpuModel, Profile
 
-_NAME = re.compile(r"^(?P<g>\d+)g\.(?P<gb>\d+)gb(?P<rest>.*)$")
+_NAME = re.compile(r"^(?P<g>\d{1,9})g\.(?P<gb>\d{1,9})gb(?P<rest>.*)$")
 
 
 def nearest_profiles(model: GpuModel, name: str, limit: int = 3) -> list[str]:
@@ -57,7 +57,7 @@ def smallest_for_memory(states: Sequence[GpuState], need: int) -> tuple[list[str
     return fits, [name for name in dict.fromkeys(small) if name not in rows]
 
 
-_BYTES = re.compile(r"^\s*(?P<number>\d[\d,_]*(?:\.\d+)?)\s*(?P<unit>[A-Za-z]*)\s*$")
+_BYTES = re.compile(r"^\s*(?P<number>\d[\d,_]{0,30}(?:\.\d{1,30})?)\s*(?P<unit>[A-Za-z]*)\s*$")
 _UNITS = {
     "": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
     "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,

@@ -12,7 +12,7 @@ from migopt.errors import InputError, UnknownNameError
 #: Pseudo-profile of a GPU with MIG switched off: one slice, the whole card, in no catalogue.
 OFF_PROFILE = "off"
 
-_NOTATION = re.compile(r"^(?P<profile>[^@:\s]+)@(?P<start>\d+)$")
+_NOTATION = re.compile(r"^(?P<profile>[^@:\s]+)@(?P<start>\d{1,9})$")
 
 
 @dataclass(frozen=True, order=True, slots=True)

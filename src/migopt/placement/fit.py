@@ -10,8 +10,8 @@ from migopt.errors import InputError
 from migopt.model import GpuModel, Partition, Placement
 from migopt.placement.index import PlacementIndex, placement_index
 
-_COUNT_AFTER = re.compile(r"^(?P<profile>[^@:\s]+)(?::(?P<count>\d+))?$")
-_COUNT_BEFORE = re.compile(r"^(?P<count>\d+)\s*[x*×]\s*(?P<profile>[^@:\s]+)$")
+_COUNT_AFTER = re.compile(r"^(?P<profile>[^@:\s]+)(?::(?P<count>\d{1,9}))?$")
+_COUNT_BEFORE = re.compile(r"^(?P<count>\d{1,9})\s*[x*×]\s*(?P<profile>[^@:\s]+)$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from migopt.cli import cli
 from migopt.errors import InputError, MigoptError
 from migopt.gpus import gpu_keys, load_gpu
 from migopt.mig.convert import READ, convert, guess_format, read_states, write_states
@@ -620,3 +622,14 @@ def test_numbers_no_gpu_has(start: str, text: str) -> None:
     """A start far outside the GPU, and a number too long to read, are one clear error with the line."""
     with pytest.raises(InputError, match=text):
         parse_listing(f"GPU  0 Profile ID 14 Placements: {{0,{start}}}:2")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--want", "1g.5gb:{}"], ["--memory", "{}"], ["--want", "{}g.5gb"]]
+)
+def test_numbers_too_long_to_read(arguments: list[str]) -> None:
+    """Python refuses to read 5,000 digits; every command says what is wrong instead of crashing."""
+    given = [part.format("9" * 5000) for part in arguments]
+    done = CliRunner().invoke(cli, ["mig", "place", "--gpu", "A100-40GB", *given])
+    assert done.exit_code in (1, 2)
+    assert isinstance(done.exception, SystemExit | MigoptError)

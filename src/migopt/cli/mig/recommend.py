@@ -102,7 +102,7 @@ def _models(gpus: Sequence[str], driver: str | None) -> list[GpuModel]:
     models: list[GpuModel] = []
     for text in gpus:
         name, _, count = text.rpartition(":")
-        if not name or not count.isdecimal():
+        if not name or not count.isdecimal() or len(count) > 9:
             name, count = text, "1"
         if not 1 <= int(count) <= 10_000:
             raise InputError(f"{text!r}: the count must be from 1 to 10000", where="--gpu")
