@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from migopt.bounds.split.solver import slowdown
 from migopt.certificates import steps
 from migopt.certificates.board import Board, Progress
 from migopt.certificates.certificate import Certificate
@@ -30,7 +31,7 @@ from migopt.results import Budget, Outcome, SolveResult
 
 DEFAULT_SECONDS = 60.0
 #: Seconds kept at the end for scoring and the file, and per job; at most this share of the limit.
-LAST_S, LAST_PER_JOB_S, LAST_SHARE = 0.5, 0.0005, 0.05
+LAST_S, LAST_PER_JOB_S, LAST_SHARE = 0.3, 0.0005, 0.05
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def _run(step: Step, board: Board, budget: Budget) -> Any:
     if reason:
         board.skip(step.name, str(Outcome.NOT_APPLICABLE), reason)
         return None
-    last = LAST_S + LAST_PER_JOB_S * len(board.instance.jobs)
+    last = slowdown() * (LAST_S + LAST_PER_JOB_S * len(board.instance.jobs))
     kept = min(last, LAST_SHARE * (clock.deadline - clock.began))
     seconds = max(0.0, clock.left - kept) * step.share
     if step.share and seconds < step.least_s:

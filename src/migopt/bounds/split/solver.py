@@ -20,13 +20,16 @@ EVALUATION_S, EVALUATION_PER_JOB_S, EVALUATION_SHARE = 0.3, 0.002, 0.5
 DEFAULT_SECONDS = 30.0
 
 
+def slowdown() -> float:
+    """Return about how much longer than alone a processor second takes on this machine now."""
+    if not hasattr(os, "getloadavg"):
+        return 1.0
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def ascent_seconds(instance: Instance, seconds: float) -> float:
     """Return how much of ``seconds`` is left for the ascent, the exact evaluation taken off."""
-    # On a busy machine a processor second takes longer.
-    busy = (
-        max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)) if hasattr(os, "getloadavg") else 1.0
-    )
-    kept = busy * (EVALUATION_S + EVALUATION_PER_JOB_S * len(instance.jobs))
+    kept = slowdown() * (EVALUATION_S + EVALUATION_PER_JOB_S * len(instance.jobs))
     return max(0.05, seconds - min(kept, EVALUATION_SHARE * seconds))
 
 
