@@ -139,8 +139,8 @@ def _job(draw: random.Random, number: int, made: list[Job]) -> Job:
 
 #: Runs on a GPU: (profile, ticks left), sorted.
 Runs = tuple[tuple[str, int], ...]
-#: A GPU: partition by number (-1: MIG off), ticks a change still takes, what runs.
-Gpu = tuple[int, int, Runs]
+#: A GPU: partition by number (-1: MIG off), ticks a change still takes, what runs, whether its last run just ended.
+Gpu = tuple[int, int, Runs, bool]
 
 
 @dataclass(frozen=True, order=True)
@@ -197,7 +197,7 @@ class _Search:
         best: dict[_State, int] = {}
         for choice in product(*(sorted(self.partitions[m.key]) for m in self.instance.gpus)):
             if self._seats_all(choice):
-                state = self._canonical(0, everyone, [(number, 0, ()) for number in choice])
+                state = self._canonical(0, everyone, [(number, 0, (), False) for number in choice])
                 best[state] = 0
                 heapq.heappush(heap, (self._rest(state), 0, 0, state))
         if feasible_only or not heap:
@@ -206,7 +206,7 @@ class _Search:
             _, _, paid, state = heapq.heappop(heap)
             if paid > best[state]:
                 continue
-            if not state.waiting and not any(runs for _, _, runs in state.gpus):
+            if not state.waiting and not any(runs for _, _, runs, _ in state.gpus):
                 return Fraction(paid, self.whole) + self.instance.constant_cost
             for after, more in self._steps(state):
                 cost = paid + more
@@ -249,7 +249,7 @@ class _Search:
                     self._late(job, start + ticks) + self._energy(key, name, ticks)
                     for (key, name), ticks in self.ticks[j].items()
                 )
-        for model, (_, _, runs) in zip(self.instance.gpus, state.gpus, strict=True):
+        for model, (_, _, runs, _) in zip(self.instance.gpus, state.gpus, strict=True):
             total += sum(self._energy(model.key, name, ticks) for name, ticks in runs)
         return total
 
@@ -275,18 +275,30 @@ class _Search:
         return self.per_late_ms * job.weight * max(0, UNIT_MS * end - job.due_ms)
 
     def _steps(self, state: _State) -> Iterator[tuple[_State, int]]:
-        """Yield every way to spend the next tick."""
+        """Yield every way to spend the next tick, but for idling with all that is left in hand.
+
+        Then the rest of the schedule could come a tick earlier.
+        """
+        released = all(
+            job.release_ms <= state.tick * UNIT_MS
+            for j, job in enumerate(self.jobs)
+            if state.waiting >> j & 1
+        )
         for gpus in product(*(self._changes(g, gpu) for g, gpu in enumerate(state.gpus))):
             for waiting, started, late in self._starts(state, list(gpus), 0):
-                yield self._tick(state.tick, waiting, started, late)
+                if not released or any(left or runs for _, left, runs, _ in started):
+                    yield self._tick(state.tick, waiting, started, late)
 
     def _changes(self, g: int, gpu: Gpu) -> list[Gpu]:
-        """Return the GPU as it is, or in the hands of a change."""
-        number, left, runs = gpu
+        """Return the GPU as it is, or in the hands of a change.
+
+        A change may as well begin when the last run before it ends, and needs no later moment.
+        """
+        number, _, _, ended = gpu
         found = [gpu]
-        if self.changing and not left and not runs and number >= 0:
+        if self.changing and ended and number >= 0:
             others = self.partitions[self.instance.gpus[g].key]
-            found += [(other, self.tau, ()) for other in others if other not in (number, -1)]
+            found += [(other, self.tau, (), False) for other in others if other not in (number, -1)]
         return found
 
     def _starts(
@@ -300,7 +312,7 @@ class _Search:
         job = self.jobs[j]
         if not state.waiting >> j & 1 or job.release_ms > state.tick * UNIT_MS:
             return
-        for g, (number, left, runs) in enumerate(gpus):
+        for g, (number, left, runs, ended) in enumerate(gpus):
             if left:
                 continue
             key = self.instance.gpus[g].key
@@ -310,7 +322,7 @@ class _Search:
                 if ticks is None:
                     continue
                 more = list(gpus)
-                more[g] = (number, left, tuple(sorted((*runs, (name, ticks)))))
+                more[g] = (number, left, tuple(sorted((*runs, (name, ticks)))), ended)
                 for waiting, started, late in self._starts(state, more, j + 1):
                     own = self._late(job, state.tick + ticks)
                     yield waiting & ~(1 << j), started, late + own
@@ -322,10 +334,10 @@ class _Search:
     def _tick(self, tick: int, waiting: int, gpus: list[Gpu], late: int) -> tuple[_State, int]:
         """Let a tick pass: power of what runs, runs and changes get shorter."""
         power, after = 0, []
-        for model, (number, left, runs) in zip(self.instance.gpus, gpus, strict=True):
+        for model, (number, left, runs, _) in zip(self.instance.gpus, gpus, strict=True):
             power += self._power(model, number, runs)
             rest = tuple(sorted((name, ticks - 1) for name, ticks in runs if ticks > 1))
-            after.append((number, max(0, left - 1), rest))
+            after.append((number, max(0, left - 1), rest, bool(runs) and not rest))
         return self._canonical(tick + 1, waiting, after), late + power * self.per_mw_tick
 
     def _power(self, model: GpuModel, number: int, runs: Runs) -> int:
