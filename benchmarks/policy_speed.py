@@ -53,7 +53,14 @@ def timed_planner(state: SimState) -> Planner:
     plain = receding_planner("")(state)
     assert isinstance(plain, RecedingPlanner)
     numbers = plain.numbers
-    return Timed(plain.relaxation, float(numbers[AHEAD]), float(numbers[STEP]))
+    return Timed(
+        plain.relaxation,
+        float(numbers[AHEAD]),
+        float(numbers[STEP]),
+        plain.hold,
+        plain.wait_min,
+        plain.behind,
+    )
 
 
 def main() -> None:

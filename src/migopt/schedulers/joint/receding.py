@@ -18,7 +18,16 @@ from migopt.units import MS_PER_MINUTE
 LEAST_REST = 1e-3
 #: Patterns of the relaxation have reduced cost 0, but for rounding.
 ROUNDING = 1.01
-DEFAULTS = {"reserve": "0.3", "haste": "0.1", "margin": "0", "ahead": "2", "step": "2"}
+DEFAULTS = {
+    "reserve": "0.3",
+    "haste": "0.1",
+    "margin": "0",
+    "ahead": "2",
+    "step": "1",
+    "hold": "0.35",
+    "wait": "2",
+    "behind": "4",
+}
 
 
 class RecedingPlanner(Planner):
@@ -34,13 +43,25 @@ class RecedingPlanner(Planner):
     relaxation : Relaxation
     ahead_min, step_min : float
         Minutes within which a change of partition must pay; longest time between two decisions.
+    hold, wait_min, behind : float
+        A job's dual value falls by the share ``hold`` while its laxity, less ``behind`` times the minutes
+        that a full GPU needs for all present jobs, is well above ``wait_min``.
     """
 
-    def __init__(self, relaxation: Relaxation, ahead_min: float, step_min: float) -> None:
+    def __init__(
+        self,
+        relaxation: Relaxation,
+        ahead_min: float,
+        step_min: float,
+        hold: float = 0.0,
+        wait_min: float = 2.0,
+        behind: float = 1.0,
+    ) -> None:
         numbers = np.ones(NUMBERS)
         numbers[AHEAD], numbers[STEP] = ahead_min, step_min
         super().__init__(relaxation.view, numbers)
         self.relaxation = relaxation
+        self.hold, self.wait_min, self.behind = hold, wait_min, behind
         self.at_ms = -1
         self.prices = np.zeros((0, relaxation.view.problem.groups))
         self.who = np.zeros(0, np.int64)
@@ -61,7 +82,11 @@ class RecedingPlanner(Planner):
         lax = np.maximum(jobs.due[who] - minute - rest * jobs.quick[who], 0.0)
         self.urgent = bool((lax <= 0).any())
         press = jobs.late[who] / rest * np.exp(-lax / PRESSING)
-        self.prices = ROUNDING * answer.prices + press[:, None] * jobs.speed[who]
+        # What a job costs alone is more than it will cost if others come while it can wait.
+        spare = np.maximum(lax - self.behind * float((rest * jobs.work[who]).sum()), 0.0)
+        wait = self.hold * (1.0 - np.exp(-spare / self.wait_min))
+        self.prices = (ROUNDING - wait)[:, None] * answer.prices
+        self.prices += press[:, None] * jobs.speed[who]
 
     def wish(self, state: SimState, kind: int) -> int:
         """Return the partition type that shall be in force."""
@@ -90,7 +115,8 @@ def receding_planner(argument: str) -> Callable[[SimState], Planner]:
     ----------
     argument : str
         ``reserve=SHARE`` (0.3), ``haste=SHARE`` (0.1), ``margin=SHARE`` (0), ``ahead=MINUTES`` (2),
-        ``step=MINUTES`` (2), separated by commas.
+        ``step=MINUTES`` (1), ``hold=SHARE`` (0.35), ``wait=MINUTES`` (2), ``behind=FACTOR`` (4),
+        separated by commas.
     """
     values = named("receding_horizon", argument, DEFAULTS)
     reserve = real_number("receding_horizon", "reserve", values["reserve"], 0.0, 0.95)
@@ -99,8 +125,12 @@ def receding_planner(argument: str) -> Callable[[SimState], Planner]:
     haste = real_number("receding_horizon", "haste", values["haste"], 0.0, 1e3)
     margin = real_number("receding_horizon", "margin", values["margin"], 0.0, 1.0)
 
+    hold = real_number("receding_horizon", "hold", values["hold"], 0.0, 1.0)
+    behind = real_number("receding_horizon", "behind", values["behind"], 0.0, 1e3)
+    wait = real_number("receding_horizon", "wait", values["wait"], 0.01, 1e6)
+
     def make(state: SimState) -> Planner:
         relaxation = Relaxation(view_of(state.instance), reserve, haste, margin)
-        return RecedingPlanner(relaxation, ahead, step)
+        return RecedingPlanner(relaxation, ahead, step, hold, wait, behind)
 
     return make
