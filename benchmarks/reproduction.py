@@ -220,11 +220,13 @@ def preemption(found: dict[str, Runs]) -> str:
 
 
 def busy(found: dict[str, Runs]) -> str:
-    """Share of time per busy level."""
+    """Share of time per busy level: partitions 3 and 6, and the partition rules."""
     rows = []
     for name in filter(found.__contains__, CLASSES):
         runs = found[name]
         for entry in runs:
+            if entry.rpartition(":")[2] in ("2", "10"):
+                continue
             shares = [
                 next(iter(r.metrics["busy_level_share"].values())) for r in runs[entry].values()
             ]
