@@ -4,7 +4,8 @@
 
 Cases of up to 8 jobs get ``--limit8`` seconds, larger ones ``--limit12``. Gaps are active gaps between the
 schedule in ticks, checked and measured, and the bound. No policy may beat a schedule or a bound.
-A run that was ended goes on where it stopped (a journal beside the output, removed at the end).
+A run that was ended, or told to begin nothing after ``--minutes``, goes on where it stopped (a journal beside the
+output, removed at the end); ``not_run`` lists what is left. Each row holds its commit, limit, clock and load.
 """
 
 from __future__ import annotations
@@ -34,15 +35,21 @@ def solved(instance: Instance, limit: float, gap: float, processor: bool) -> Ans
     """Solve within ``limit`` seconds, or seconds of the processor on a machine that is shared."""
     if not processor:
         return solve(instance, "interval_milp", budget=Budget(limit, gap=gap))
-    end = time.process_time() + limit
+    half, end = time.process_time() + limit / 2, time.process_time() + limit
     hint = find_entry("interval_milp").load().best_of_policies(instance, 0)
-    solver = IntervalMilp(hint=hint, should_stop=lambda: time.process_time() > end)
+    solver = IntervalMilp(
+        hint=hint,
+        should_stop=lambda: time.process_time() > end,
+        tree_due=lambda: time.process_time() > half,
+    )
     return solve(instance, solver, budget=Budget(8 * limit, gap=gap))
 
 
-def run(task: tuple[str, float, float, bool]) -> dict[str, Any]:
-    """Solve one case and hold every policy against it."""
-    name, limit, gap, processor = task
+def run(task: tuple[str, float, float, bool, float]) -> dict[str, Any] | None:
+    """Solve one case and hold every policy against it; None when it is too late to begin."""
+    name, limit, gap, processor, until = task
+    if time.time() > until:
+        return None
     instance = read_instance(FOLDER / name)
     cpu = time.process_time()
     answer = solved(instance, limit, gap, processor)
@@ -77,7 +84,18 @@ def run(task: tuple[str, float, float, bool]) -> dict[str, Any]:
         "points": answer.result.detail.get("points"),
         "rounds": answer.result.detail.get("rounds"),
         "integer_models": answer.result.detail.get("integer_models"),
+        "tree_nodes": answer.result.detail.get("tree_nodes", 0),
+        "limit_s": limit,
+        "clock": "processor" if processor else "wall",
+        "load": round(os.getloadavg()[0], 1),
+        "commit": commit(),
     }
+
+
+def commit() -> str:
+    """Return the commit that is checked out."""
+    git = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(git, capture_output=True, text=True).stdout.strip()
 
 
 def share(rows: list[dict[str, Any]], gap: float) -> str:
@@ -97,14 +115,16 @@ def main() -> int:
         "--processor", action="store_true", help="limits are seconds of the processor"
     )
     parser.add_argument("--most-jobs", type=int, default=12)
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin no case after this")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/small_gaps.json"))
     options = parser.parse_args()
+    until = time.time() + 60 * options.minutes
     tasks = []
     for path in sorted(FOLDER.glob("small-*.json")):
         jobs = len(read_instance(path).jobs)
         if jobs <= options.most_jobs:
             limit = options.limit8 if jobs <= 8 else options.limit12
-            tasks.append((path.name, limit, options.gap, options.processor))
+            tasks.append((path.name, limit, options.gap, options.processor, until))
     journal = options.out.with_suffix(".jsonl")
     rows = []
     if journal.exists():
@@ -116,6 +136,8 @@ def main() -> int:
         journal.open("a", encoding="utf-8") as file,
     ):
         for row in pool.imap_unordered(run, left):
+            if row is None:
+                continue
             rows.append(row)
             file.write(json.dumps(row) + "\n")
             file.flush()
@@ -125,17 +147,18 @@ def main() -> int:
                 flush=True,
             )
     rows.sort(key=lambda row: row["case"])
+    not_run = sorted({task[0].removesuffix(".json") for task in tasks} - {r["case"] for r in rows})
     few = [r for r in rows if r["jobs"] <= 8]
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     summary = {
         "up_to_8_jobs": {str(g): share(few, g) for g in (1e-4, 1e-3, 1e-2, 0.1)},
         "up_to_12_jobs": {str(g): share(rows, g) for g in (1e-4, 1e-3, 1e-2, 0.1)},
         "beaten_by_a_policy": [r["case"] for r in rows if r["beaten_by_a_policy"]],
         "illegal": [r["case"] for r in rows if r["violations"]],
+        "not_run": not_run,
     }
     document = {
         "command": "python " + " ".join(sys.argv),
-        "commit": commit.stdout.strip(),
+        "commit": commit(),
         "machine": f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end",
         "versions": show_versions(),
         "limits_s": {
@@ -147,7 +170,8 @@ def main() -> int:
         "cases": rows,
     }
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    journal.unlink()
+    if not not_run:
+        journal.unlink()
     options.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(summary, indent=1))
     return 1 if summary["beaten_by_a_policy"] or summary["illegal"] else 0

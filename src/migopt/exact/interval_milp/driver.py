@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from migopt.bounds.split.covers import why_not as split_why_not
 from migopt.errors import InfeasiblePartitionError
 from migopt.exact._highs import engine_name
 from migopt.exact.event_order import EventOrder, OrderPlan
@@ -32,6 +33,7 @@ from migopt.exact.interval_milp.refine import (
 )
 from migopt.exact.interval_milp.variables import Layout, Mode
 from migopt.exact.one_gpu import Floats, OneGpu, one_gpu
+from migopt.exact.priced_tree.tree import Tree
 from migopt.metrics import measure
 from migopt.model import Instance, Schedule
 from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
@@ -42,6 +44,8 @@ EQUAL = 1e-7
 USEFUL_CLASSES = 6
 #: Relative room left below every bound of the engine for its tolerances.
 SAFETY = 1e-8
+#: Part of the time limit after which the tree over prices takes over from the integer models.
+TREE_FROM = 0.5
 #: Columns above which a grid is not refined before the integer model is tried.
 MANY_COLUMNS = 12_000
 
@@ -75,6 +79,9 @@ class IntervalMilp:
         Called with a ``Progress`` now and then.
     should_stop : callable, optional
         Asked now and then; True ends the search with the best so far.
+    tree_due : callable, optional
+        Asked now and then; True lets the tree over prices take over from the integer models. Without
+        it that is at half of the time limit.
     """
 
     partition: Literal["free", "one"] | int = "free"
@@ -82,6 +89,7 @@ class IntervalMilp:
     hint: Schedule | None = None
     progress: Callable[[Progress], None] | None = None
     should_stop: Callable[[], bool] | None = None
+    tree_due: Callable[[], bool] | None = None
 
     def solve(self, instance: Instance, budget: Budget) -> SolveResult:
         """Return the best schedule and lower bound found within ``budget``.
@@ -110,6 +118,7 @@ class _Side:
     #: Plans whose changes take no time: where the changes of real plans come from.
     free: Improver | None = None
     free_done: bool = False
+    tree_done: bool = False
     rounds: int = 0
     stuck: bool = False
 
@@ -303,6 +312,9 @@ class _Run:
             if not left:
                 break
             side = min(left, key=lambda item: item.lower)
+            if self._tree_due(side):
+                self._tree(side)
+                continue
             self.counts["rounds"] += 1
             try:
                 side.stuck = not self._round(side)
@@ -311,6 +323,46 @@ class _Run:
                 assert upper is not None
                 side.lower = max(side.lower, upper)
         self._tell("end", self.counts["points"])
+
+    def _tree_due(self, side: _Side) -> bool:
+        """Return whether the tree over prices is next: it needs an upper value, tau, and a time limit."""
+        limit, due = self.budget.time_limit_s, self.solver.tree_due
+        if side.bound != "change" or side.tree_done or not side.rounds or self.upper is None:
+            return False
+        late = due() if due is not None else False
+        if due is None and limit is not None:
+            late = time.perf_counter() > self.start + TREE_FROM * limit
+        free = self.solver.partition == "free" and self.solver.max_changes is None
+        return free and late and split_why_not(self.instance) is None
+
+    def _tree(self, side: _Side) -> None:
+        """Raise the bound by branch and bound over the splitting bound; its nodes suggest orders."""
+        side.tree_done = True
+
+        def upper() -> float:
+            found = self.upper
+            assert found is not None
+            return found
+
+        def tell(value: float) -> None:
+            self._raise(side, value - SAFETY * abs(value))
+            self._tell("tree", self.counts["points"])
+
+        def offer(completion: list[float]) -> None:
+            self._try(side, order_of(side.problem, completion), 0.5)
+
+        tree = Tree(
+            self.instance,
+            upper,
+            max(self.budget.gap, EQUAL),
+            self._late_points(side),
+            lambda: self._over() or self._side_closed(side),
+            offer,
+            tell,
+        )
+        result = tree.run()
+        tell(result.lower)
+        self.counts["tree_nodes"] = self.counts.get("tree_nodes", 0) + result.nodes
 
     def _end(self, side: _Side) -> float:
         """A moment by which every schedule better than the best plan has ended."""
@@ -490,7 +542,7 @@ class _Run:
                 self._try_solution(side, layout, solution, 0.3, free)
             self._tell("free changes" if free else "integer", len(layout.points))
             best = goal()
-            if self._side_closed(side) or self._over():
+            if self._side_closed(side) or self._over() or self._tree_due(side):
                 return True
             if free and self._free_enough(side):
                 return True
@@ -504,7 +556,7 @@ class _Run:
         )
         self._raise(side, bound - SAFETY * abs(bound))
         self._tell("integer", len(layout.points))
-        if self._side_closed(side) or self._over():
+        if self._side_closed(side) or self._over() or self._tree_due(side):
             return True
         if x is None:
             # The bound has met the goal, or time for free changes is over.
