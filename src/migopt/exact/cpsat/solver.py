@@ -17,7 +17,7 @@ from migopt.bounds.base import float_below
 from migopt.exact.cpsat.case import cases, covers_instance, may_change, why_not
 from migopt.exact.cpsat.decode import to_schedule
 from migopt.exact.cpsat.fleet import decode as fleet_decode
-from migopt.exact.cpsat.fleet.problem import Fleet, fleet
+from migopt.exact.cpsat.fleet.problem import Fleet, Rows, fleet
 from migopt.exact.cpsat.fleet.search import FleetSearch
 from migopt.exact.cpsat.fleet.start import first_rows
 from migopt.exact.cpsat.model import CaseModel, Status, run
@@ -116,26 +116,32 @@ class CpSat:
             problem.check_power()
         except ValueError as error:
             return SolveResult(Outcome.NOT_APPLICABLE, StopReason.FINISHED, message=str(error))
-        limit = math.inf if budget.time_limit_s is None else budget.time_limit_s
         try:
-            rows = first_rows(
-                problem, self._hints(instance, budget), budget.seed, min(2.0, 0.1 * limit)
-            )
+            rows, interrupted = self._first(problem, budget)
         except ValueError as error:
             return _infeasible(str(error))
         search = FleetSearch(problem, rows, budget, threads, began, self._note)
-        stop = search.search()
+        stop = StopReason.INTERRUPTED if interrupted else search.search()
         return self._fleet_result(instance, problem, search, stop, began)
 
-    def _hints(self, instance: Instance, budget: Budget) -> list[Schedule]:
-        """Return the hint, and for one GPU the best schedule on one partition found in a short run."""
-        limit, given = budget.time_limit_s, [] if self.hint is None else [self.hint]
-        if len(instance.gpus) > 1 or limit == 0 or not instance.jobs:
-            return given
-        seconds = ONE_SHARE_S if limit is None else min(ONE_SHARE_S, ONE_SHARE * limit)
-        short = Budget(seconds, 0.0, budget.threads, budget.seed)
-        kept = CpSat(None, hint=self.hint, workers=self.workers).solve(instance, short).schedule
-        return given if kept is None else [*given, kept]
+    def _first(self, problem: Fleet, budget: Budget) -> tuple[Rows, bool]:
+        """Return a schedule to start from, and whether Ctrl-C came meanwhile."""
+        limit = math.inf if budget.time_limit_s is None else budget.time_limit_s
+        hints = [] if self.hint is None else [self.hint]
+        instance, interrupted = problem.instance, False
+        try:
+            if len(instance.gpus) == 1 and limit > 0 and instance.jobs:
+                # The best schedule on one partition, found in a short run.
+                short = Budget(
+                    min(ONE_SHARE_S, ONE_SHARE * limit), 0.0, budget.threads, budget.seed
+                )
+                kept = CpSat(None, hint=self.hint, workers=self.workers).solve(instance, short)
+                hints += [] if kept.schedule is None else [kept.schedule]
+                interrupted = kept.stop is StopReason.INTERRUPTED
+            seconds = 0.0 if interrupted else min(2.0, 0.1 * limit)
+            return first_rows(problem, hints, budget.seed, seconds), interrupted
+        except KeyboardInterrupt:
+            return first_rows(problem, hints, budget.seed, 0.0), True
 
     def _fleet_result(
         self,

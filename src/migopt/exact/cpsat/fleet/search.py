@@ -52,7 +52,6 @@ class FleetSearch:
         self.proved = False
         self.runs = 0
         self._solver: cp_model.CpSolver | None = None
-        self._note()
 
     @property
     def bound(self) -> int:
@@ -65,6 +64,7 @@ class FleetSearch:
         relaxed_until = self.began + RELAXED_SHARE * (self.deadline - self.began)
         seconds, number = FIRST_RUN_S, 0
         try:
+            self._note()
             while not self._closed():
                 left = self.deadline - time.perf_counter()
                 if left <= 0:
