@@ -343,6 +343,30 @@ def differences(rows: list[dict[str, Any]]) -> str:
     return table(heads, lines)
 
 
+def hours(found: dict[str, Runs]) -> str:
+    """Repartitions per four hours, and the partitions most in force."""
+    rows = []
+    for name in filter(found.__contains__, CLASSES):
+        for entry, records in found[name].items():
+            mine = [r.metrics for r in records.values() if "repartitions_by_hour" in r.metrics]
+            if len(mine) < len(records) or "day_night" in entry:
+                continue
+            cells = []
+            for span in range(6):
+                count = fmean(sum(m["repartitions_by_hour"][4 * span : 4 * span + 4]) for m in mine)
+                total: dict[str, float] = {}
+                for metrics in mine:
+                    for number_text, spent in metrics["partition_ms_by_span"].items():
+                        total[number_text] = total.get(number_text, 0.0) + spent[span]
+                top = sorted(total, key=lambda n: -total[n])[:2]
+                whole = sum(total.values())
+                shares = ", ".join(f"{n} ({100 * total[n] / whole:.0f} %)" for n in top)
+                cells.append(f"{count:.0f}: {shares}")
+            rows.append([name, f"`{entry}`", *cells])
+    spans = [f"{4 * i} to {4 * i + 4} h" for i in range(6)]
+    return table(["scenario", "policy", *spans], rows)
+
+
 def _constant(record: Record) -> float:
     top, _, bottom = record.constant_cost.partition("/")
     return int(top) / int(bottom or 1)
@@ -368,6 +392,7 @@ def room(found: dict[str, Runs]) -> str:
 TABLES: dict[str, tuple[str, Callable[[dict[str, Runs]], str]]] = {
     "table2": ("s0-table2", table2),
     "table3": ("s0-table3", table3),
+    "hours": ("s0-table3", hours),
     "preemption": ("s0-preemption", preemption),
     "busy": ("s0-busy", busy),
     "rates": ("s0-rates", rates),
@@ -376,6 +401,10 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Runs]], str]]] = {
     "gaps": ("s0-gaps", gaps),
     "room": ("s0-gaps", room),
 }
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.6g}")
 
 
 def condensed(found: dict[str, Runs]) -> dict[str, Any]:
@@ -397,7 +426,9 @@ def condensed(found: dict[str, Runs]) -> dict[str, Any]:
                 known = [float(v) for v in values if v is not None]
                 if known:
                     found_mean = mean_interval(known)
-                    item[label] = [found_mean.mean, found_mean.low, found_mean.high]
+                    item[label] = [
+                        _short(v) for v in (found_mean.mean, found_mean.low, found_mean.high)
+                    ]
             by_hour = [
                 r.metrics["repartitions_by_hour"]
                 for r in rows
@@ -447,7 +478,7 @@ def main() -> None:
             "wall_s_of_policies": round(sum(r.wall_s or 0.0 for r in records), 1),
             "classes": condensed(found),
         }
-    options.out.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    options.out.write_text(json.dumps(figures, sort_keys=True) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
