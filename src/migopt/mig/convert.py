@@ -19,7 +19,15 @@ from migopt.mig.formats.slurm import read_gres, write_gres
 from migopt.mig.formats.write_listing import write_devices, write_lgi, write_lgip, write_lgipp
 from migopt.mig.node import parse_node
 from migopt.mig.place import place
-from migopt.mig.state import IDLE, GpuState, HeldSlice, Request, parse_have, parse_request
+from migopt.mig.state import (
+    IDLE,
+    GpuState,
+    HeldSlice,
+    Request,
+    gpu_numbers,
+    parse_have,
+    parse_request,
+)
 
 #: Formats that can be read, and those that can be written.
 READ = ("notation", "node", "listing", "commands", "mig-parted", "kubernetes", "slurm")
@@ -129,7 +137,7 @@ def _from_mig_parted(
 ) -> tuple[list[GpuState], list[str]]:
     _, entries = config_named(read_mig_parted(text, source=source), config, source=source)
     out, warnings = [], []
-    for number, state in enumerate(states):
+    for number, state in zip(gpu_numbers(states), states, strict=True):
         hit = [entry for entry in entries if applies(entry, number, state.model)]
         if not hit:
             warnings.append(f"no entry applies to GPU {number}: it stays as it is")

@@ -10,7 +10,7 @@ from typing import Any
 from migopt.errors import InputError
 from migopt.mig.explain import Reason, listed, numbers_of, why_not_on, why_unknown
 from migopt.mig.search import Choice, Fleet, Terms
-from migopt.mig.state import BUSY, ORPHAN, GpuState, HeldSlice, Request
+from migopt.mig.state import BUSY, ORPHAN, GpuState, HeldSlice, Request, told_apart
 from migopt.model import Placement
 
 #: Parts of a request, times GPUs, that are tried for the smallest that has no room.
@@ -63,6 +63,7 @@ def place(states: Sequence[GpuState], request: Request) -> PlaceAnswer:
         raise InputError("no GPU is given")
     if not request.names:
         raise InputError("no slice is wanted; write for example 4g.20gb,1g.5gb")
+    states = told_apart(states)
     reason = why_unknown(states, request)
     if reason is not None:
         return PlaceAnswer(False, reason=reason)
@@ -93,7 +94,7 @@ def explain(states: Sequence[GpuState], request: Request, *, destroy: bool = Fal
     destroy : bool
         Whether idle slices and orphans could be destroyed; then only busy ones are in the way.
     """
-    on = [state for state in states if not state.why_unusable]
+    on = [state for state in told_apart(states) if not state.why_unusable]
     if not on:
         return unusable(states)
     held = [tuple(s for s in state.slices if not destroy or s.state == BUSY) for state in on]

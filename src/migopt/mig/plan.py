@@ -16,7 +16,7 @@ from migopt.errors import InputError, UnknownNameError
 from migopt.mig.explain import Reason, listed, why_not_on, why_unknown
 from migopt.mig.place import explain, unusable
 from migopt.mig.search import BUSY_RULES, DESTROY, KEEP, MOVE, Choice, Fleet, Terms
-from migopt.mig.state import BUSY, ORPHAN, GpuState, Request
+from migopt.mig.state import BUSY, ORPHAN, GpuState, Request, told_apart
 from migopt.model import Partition, Placement
 
 CREATE_STEP, DESTROY_STEP = "create", "destroy"
@@ -94,7 +94,7 @@ def make_room(states: Sequence[GpuState], request: Request, *, busy: str = KEEP)
     InputError
         Without a GPU or a wanted slice, and UnknownNameError for another rule.
     """
-    _check(states, busy)
+    states = _checked(states, busy)
     if not request.names:
         raise InputError("no slice is wanted; write for example 4g.20gb,1g.5gb")
     reason = why_unknown(states, request)
@@ -129,7 +129,7 @@ def reach(
     InputError
         As ``make_room``.
     """
-    _check(states, busy)
+    states = _checked(states, busy)
     finals = [state.partition for state in states]
     proved = True
     for i, request in targets.items():
@@ -150,7 +150,7 @@ def reach_counts(states: Sequence[GpuState], request: Request, *, busy: str = KE
 
     Raises InputError as ``make_room`` does.
     """
-    _check(states, busy)
+    states = _checked(states, busy)
     reason = why_unknown(states, request)
     if reason is not None:
         return _impossible(states, reason)
@@ -166,11 +166,12 @@ def reach_counts(states: Sequence[GpuState], request: Request, *, busy: str = KE
     return _impossible(states, _busy_in_the_way(chosen, request), fleet.proved)
 
 
-def _check(states: Sequence[GpuState], busy: str) -> None:
+def _checked(states: Sequence[GpuState], busy: str) -> list[GpuState]:
     if not states:
         raise InputError("no GPU is given")
     if busy not in BUSY_RULES:
         raise UnknownNameError("rule for busy slices", busy, BUSY_RULES)
+    return told_apart(states)
 
 
 def _with_mig(states: Sequence[GpuState]) -> list[int]:

@@ -94,11 +94,12 @@ class Fleet:
         self.room_keys = room_keys(state.model for state in states)
         local = [terms.request.on(state) for state in states]
         self.fixed = list(Counter(terms.request.fixed).items())
-        self.wanted = Counter(terms.request.free)
+        names = _one_name_each(states, terms.request.free)
+        self.wanted = Counter(names)
         self.busy: Counter[Key] = Counter()
         keys: dict[Key, str] = {}
         for state, request in zip(self.states, local, strict=True):
-            for name, here in zip(terms.request.free, request.free, strict=True):
+            for name, here in zip(names, request.free, strict=True):
                 if state.model.has_profile(here):
                     keys.setdefault((state.model.key, here), name)
             if terms.busy != KEEP and not terms.exact:
@@ -237,6 +238,26 @@ def _reach(
         ]
         rows.append([a + b for a, b in zip(rows[-1], most, strict=True)])
     return rows[::-1]
+
+
+def _one_name_each(states: Sequence[GpuState], names: Sequence[str]) -> list[str]:
+    """Return the wanted names, two of which become one where some GPU takes both for one profile.
+
+    They stay two where another GPU has a profile of each name.
+    """
+    first: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        for other in dict.fromkeys(first.values()):
+            pairs = [(s.name_here(name), s.name_here(other)) for s in states]
+            if any(a == b for a, b in pairs) and not any(
+                a != b and s.model.has_profile(a) and s.model.has_profile(b)
+                for s, (a, b) in zip(states, pairs, strict=True)
+            ):
+                first[name] = other
+                break
+        else:
+            first[name] = name
+    return [first[name] for name in names]
 
 
 def _operations(cost: Cost) -> int:

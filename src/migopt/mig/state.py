@@ -5,8 +5,8 @@ The notation is that of every ``migopt mig`` command: ``4g.20gb@0:busy,2g.10gb@4
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from migopt.errors import InputError, UnknownNameError
 from migopt.model import GpuModel, Partition, Placement
@@ -90,6 +90,40 @@ class GpuState:
     def name_here(self, name: str) -> str:
         """Return what this GPU calls a profile: its own name for a synonym, else ``name``."""
         return self.synonyms.get(name, name)
+
+
+def told_apart(states: Sequence[GpuState]) -> list[GpuState]:
+    """Return the GPUs with a key of its own for each geometry.
+
+    Two cards of one key differ where a listing, a table of the user or an older driver says so. What
+    one of them calls a profile, another understands: the same id is the same slice.
+    """
+    models: dict[str, GpuModel] = {}
+    out = []
+    for state in states:
+        key = state.model.key
+        names = dict(state.synonyms)
+        for other in states:
+            if other.model.key == key and other.model != state.model:
+                by_id = {
+                    p.driver_id: p.name for p in state.model.profiles if p.driver_id is not None
+                }
+                for profile in other.model.profiles:
+                    if profile.driver_id in by_id and not state.model.has_profile(profile.name):
+                        names.setdefault(profile.name, by_id[profile.driver_id])
+        if models.setdefault(key, state.model) != state.model:
+            key = f"{key} (GPU {state.label})"
+            models[key] = replace(state.model, key=key)
+        out.append(replace(state, model=models[key], synonyms=names))
+    return out
+
+
+def gpu_numbers(states: Sequence[GpuState]) -> list[int]:
+    """Return the number of each GPU in commands and files: its label, else (all of them) its position."""
+    labels = [state.label for state in states]
+    good = all(label.isdecimal() and len(label) < 10 for label in labels)
+    numbers = [int(label) for label in labels] if good else []
+    return numbers if len(set(numbers)) == len(labels) else list(range(len(labels)))
 
 
 @dataclass(frozen=True, slots=True)

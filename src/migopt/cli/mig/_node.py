@@ -119,20 +119,30 @@ def _with_have(states: list[GpuState], haves: Sequence[str]) -> list[GpuState]:
     if len(haves) > len(states):
         raise InputError(f"{len(haves)} --have for {len(states)} GPUs")
     for i, text in enumerate(haves):
-        number, rest = numbered(text, i, len(states), "--have")
+        number, rest = numbered(text, i, states, "--have")
         state = states[number]
         slices = parse_have(rest, state.model, where="--have", synonyms=state.synonyms)
         states[number] = replace(state, slices=slices, blocked="")
     return states
 
 
-def numbered(text: str, position: int, count: int, option: str) -> tuple[int, str]:
-    """Split ``1=slices`` into the GPU's position and the rest; without a number it is ``position``."""
+def numbered(text: str, position: int, states: Sequence[GpuState], option: str) -> tuple[int, str]:
+    """Split ``1=slices`` into a GPU's position and the rest; without a number it is ``position``.
+
+    The number is the one that answers and files use: the label.
+    """
+    from migopt.mig.state import gpu_numbers
+
+    known = gpu_numbers(states)
     match = _NUMBERED.match(text)
-    number, rest = (int(match[1]), match[2]) if match else (position, text)
-    if number >= count:
-        raise InputError(f"{option}: there is no GPU {number}")
-    return number, rest
+    if match is None:
+        if position >= len(known):
+            raise InputError(f"{option}: {position + 1} of them for {len(known)} GPUs")
+        return position, text
+    if int(match[1]) not in known:
+        exist = ", ".join(map(str, known))
+        raise InputError(f"{option}: there is no GPU {match[1]}; there are {exist}")
+    return known.index(int(match[1])), match[2]
 
 
 def gpu_label(state: GpuState) -> int | str:

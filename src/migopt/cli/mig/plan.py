@@ -102,7 +102,7 @@ def _solve(given: Given, want: str | None, targets: Sequence[str], busy: str) ->
                     '--target with starts needs the GPU: "1=3g.20gb@0", or one per GPU'
                 )
             return reach_counts(states, request, busy=busy)
-        number, rest = numbered(text, i, len(states), "--target")
+        number, rest = numbered(text, i, states, "--target")
         if number in goals:
             raise InputError(f"--target: GPU {number} twice")
         if rest.strip() == UNTOUCHED:

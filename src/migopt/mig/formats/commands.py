@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from migopt.errors import InputError
 from migopt.mig.formats.write_listing import driver_id
 from migopt.mig.plan import CREATE_STEP, Step
-from migopt.mig.state import IDLE, ORPHAN, GpuState, HeldSlice, refuse_impossible
+from migopt.mig.state import IDLE, ORPHAN, GpuState, HeldSlice, gpu_numbers, refuse_impossible
 from migopt.model import GpuModel, Placement, Profile
 
 _FIND = r"""# Prints the id of the GPU instance of profile id $2 at memory unit $3 of GPU $1.
@@ -57,11 +57,12 @@ def write_commands(states: Sequence[GpuState], steps: Sequence[Step]) -> str:
     """
     body = []
     lookup = False
+    gpus = gpu_numbers(states)
     for step in steps:
         state = states[step.gpu]
         profile = state.model.profile(step.placement.profile)
         number, start = driver_id(state.model, profile), step.placement.start
-        head = f"nvidia-smi mig -i {state.label}"
+        head = f"nvidia-smi mig -i {gpus[step.gpu]}"
         if step.op == CREATE_STEP:
             body.append(f"{head} -cgi {number}:{start} -C  # {step.placement}")
             continue
@@ -73,7 +74,7 @@ def write_commands(states: Sequence[GpuState], steps: Sequence[Step]) -> str:
             ", busy: stop its job first" if step.was == "busy" else ""
         )
         if known is None:
-            body.append(f'gi="$(gi_at {state.label} {number} {start})"; test -n "$gi"')
+            body.append(f'gi="$(gi_at {gpus[step.gpu]} {number} {start})"; test -n "$gi"')
         if held is None or held.state != ORPHAN:
             body.append(f"{head} -dci -gi {instance}")
         body.append(f"{head} -dgi -gi {instance}{note}")
@@ -84,13 +85,13 @@ def write_commands(states: Sequence[GpuState], steps: Sequence[Step]) -> str:
 def write_creates(states: Sequence[GpuState]) -> str:
     """Return one ``-cgi`` command per GPU that creates its slices on an empty GPU, with starts."""
     lines = []
-    for state in states:
+    for number, state in zip(gpu_numbers(states), states, strict=True):
         items = [
             f"{driver_id(state.model, state.model.profile(p.profile))}:{p.start}"
             for p in state.partition
         ]
         if items:
-            lines.append(f"nvidia-smi mig -i {state.label} -cgi {','.join(items)} -C")
+            lines.append(f"nvidia-smi mig -i {number} -cgi {','.join(items)} -C")
     return "\n".join(lines) + "\n" if lines else ""
 
 
@@ -190,14 +191,14 @@ def run_commands(
     Raises InputError where a command would fail: an unknown id, a place that is taken, a GPU
     instance that still has a compute instance.
     """
-    now = list(states)
+    now, known = list(states), gpu_numbers(states)
     warnings: list[str] = []
     for command in commands:
         where = f"line {command.line}"
-        numbers = range(len(now)) if command.gpus is None else command.gpus
-        for number in numbers:
-            if number >= len(now):
-                raise InputError(f"there is no GPU {number}", where=where, source=source)
+        for name in known if command.gpus is None else command.gpus:
+            if name not in known:
+                raise InputError(f"there is no GPU {name}", where=where, source=source)
+            number = known.index(name)
             if command.op == "create":
                 now[number] = _create(now[number], command, warnings, where, source)
             else:

@@ -11,7 +11,7 @@ from typing import Any
 from migopt.errors import InputError, UnknownNameError
 from migopt.gpus import gpu_keys, load_table
 from migopt.mig.formats.yaml_file import mapping, only_keys, read_yaml, sequence, whole
-from migopt.mig.state import GpuState
+from migopt.mig.state import GpuState, gpu_numbers
 from migopt.model import GpuModel, Partition
 from migopt.placement import PlacementIndex, placement_index
 
@@ -174,7 +174,7 @@ def write_mig_parted(states: Sequence[GpuState], label: str = "migopt") -> tuple
     """
     groups: dict[tuple[bool, str, tuple[tuple[str, int], ...]], list[int]] = {}
     warnings = []
-    for number, state in enumerate(states):
+    for number, state in zip(gpu_numbers(states), states, strict=True):
         counts = Counter(state.partition.profiles)
         groups.setdefault((state.mig, state.model.key, tuple(sorted(counts.items()))), []).append(
             number

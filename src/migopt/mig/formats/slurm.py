@@ -1,4 +1,4 @@
-"""Slurm gres: types of MIG slices, in ``Gres=``, ``--gres=`` and gres.conf lines."""
+"""Slurm gres: types of MIG slices, in ``Gres=``, ``--gres=`` (job scripts too) and gres.conf lines."""
 
 from __future__ import annotations
 
@@ -35,8 +35,12 @@ def write_gres(states: Sequence[GpuState]) -> str:
 def read_gres(text: str, *, source: str = "") -> Counter[str]:
     """Return the slices that gres entries name, by profile; raises InputError with the line."""
     found: Counter[str] = Counter()
+    # A job script asks in comments, #SBATCH --gres=..., and the rest of it is no gres.
+    script = text.lstrip().startswith("#!") or "#SBATCH" in text
     for number, raw in enumerate(text.splitlines(), 1):
-        line = raw.split("#")[0].strip()
+        line = raw.strip().removeprefix("#SBATCH").split("#")[0].strip()
+        if script and not _LIST.search(line):
+            continue
         if not line:
             continue
         where = f"line {number}"

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from migopt.errors import InputError
 from migopt.mig.room import free_mask, most_of_each
-from migopt.mig.state import GpuState
+from migopt.mig.state import GpuState, gpu_numbers
 from migopt.model import GpuModel, Profile
 from migopt.placement import placement_index
 
@@ -26,7 +26,7 @@ def write_lgip(states: Sequence[GpuState]) -> str:
         "|" + "                              Free/Total   GiB              CE    JPEG  OFA".ljust(width) + "|",
         "|" + "=" * width + "|",
     ]  # fmt: skip
-    for number, state in enumerate(states):
+    for number, state in zip(gpu_numbers(states), states, strict=True):
         index = placement_index(state.model)
         free = free_mask(state.model, (index.number[p] for p in state.partition))
         counts = most_of_each(state.model, free)
@@ -49,7 +49,7 @@ def write_lgip(states: Sequence[GpuState]) -> str:
 def write_lgipp(states: Sequence[GpuState]) -> str:
     """Return the text of ``nvidia-smi mig -lgipp``."""
     lines = []
-    for number, state in enumerate(states):
+    for number, state in zip(gpu_numbers(states), states, strict=True):
         for profile in state.model.profiles:
             word = "Placements:" if len(profile.starts) != 1 else "Placement :"
             starts = ",".join(map(str, profile.starts))
@@ -74,10 +74,11 @@ def write_lgi(states: Sequence[GpuState]) -> str:
         "|" + "                          ID       ID       Start:Size".ljust(width) + "|",
         "|" + "=" * width + "|",
     ]
-    for number, held in rows:
-        model = states[number].model
+    numbers = gpu_numbers(states)
+    for i, held in rows:
+        number, model = numbers[i], states[i].model
         profile = model.profile(held.placement.profile)
-        ids = _instance_ids(states[number])
+        ids = _instance_ids(states[i])
         row = (
             f" {number:>3}  MIG {profile.name:<13} {driver_id(model, profile):>4}"
             f"    {ids[held.placement.start, profile.name]:>5}     "
@@ -111,7 +112,7 @@ def write_devices(states: Sequence[GpuState], *, old: bool = False) -> str:
     UUIDs belong to real devices: those printed are derived from labels and places, as stand-ins.
     """
     lines = []
-    for number, state in enumerate(states):
+    for number, state in zip(gpu_numbers(states), states, strict=True):
         gpu_id = uuid.uuid5(uuid.NAMESPACE_OID, f"migopt {state.model.key} {state.label}")
         lines.append(f"GPU {number}: {state.model.key} (UUID: GPU-{gpu_id})")
         ids = _instance_ids(state)

@@ -1,0 +1,127 @@
+"""Cases of operators: cards whose listings differ, GPUs whose numbers are not 0, 1, …, job scripts."""
+
+from __future__ import annotations
+
+import pytest
+
+from migopt.errors import InputError
+from migopt.gpus import load_gpu, model_for_driver
+from migopt.mig.convert import read_states, write_states
+from migopt.mig.formats.commands import read_commands, run_commands, write_commands
+from migopt.mig.formats.listing import parse_listing
+from migopt.mig.formats.slurm import read_gres
+from migopt.mig.formats.write_listing import write_devices, write_lgi, write_lgip, write_lgipp
+from migopt.mig.listed import states_from_listing
+from migopt.mig.place import place
+from migopt.mig.plan import make_room, reach, reach_counts
+from migopt.mig.state import GpuState, gpu_numbers, parse_have, parse_request, told_apart
+
+A100 = load_gpu("A100-80GB")
+
+
+def listed(name: str, label: str = "0") -> GpuState:
+    """Return an empty A100-80GB whose listings call id 9 by ``name``."""
+    empty = [GpuState(A100, label=label)]
+    text = (write_lgip(empty) + write_lgipp(empty) + write_devices(empty)).replace("3g.40gb", name)
+    return states_from_listing(parse_listing(text)).states[0]
+
+
+def test_both_names_of_one_slice_in_one_request() -> None:
+    """3g.39gb and 3g.40gb of id 9 together are two slices of one profile, wherever they are asked for."""
+    state = listed("3g.39gb")
+    both = parse_request("3g.40gb,3g.39gb")
+    two = ["3g.39gb@0", "3g.39gb@4"]
+    assert [str(p.placement) for p in place([state], both).placements] == two
+    for answer in (
+        make_room([state], both),
+        reach([state], {0: both}),
+        reach_counts([state], both),
+    ):
+        assert [str(p) for p in answer.finals[0]] == two
+    three = place([state], parse_request("3g.40gb,3g.39gb:2"))
+    assert three.reason is not None
+    assert three.reason.rule == "memory"
+
+
+@pytest.mark.parametrize("names", [("3g.40gb", "3g.39gb"), ("3g.39gb", "3g.40gb")])
+@pytest.mark.parametrize("want", ["3g.40gb:4", "3g.39gb:4", "3g.39gb:2,3g.40gb:2"])
+def test_two_drivers_on_one_node(names: tuple[str, str], want: str) -> None:
+    """Two A100-80GB that name id 9 differently hold four of it together, under either name."""
+    states = [listed(names[0]), listed(names[1], "1")]
+    answer = place(states, parse_request(want))
+    assert [(p.gpu, p.placement.profile, p.placement.start) for p in answer.placements] == [
+        (i, names[i], start) for i in (0, 1) for start in (0, 4)
+    ]
+    assert make_room(states, parse_request(want), busy="move").creates == 4
+    assert not place(states, parse_request("3g.39gb:5")).possible
+
+
+def test_two_driver_versions_on_one_node() -> None:
+    """R470 has no 1g.10gb on A100-40GB: of two cards only the newer one takes it."""
+    card = load_gpu("A100-40GB")
+    states = [GpuState(model_for_driver(card, "470")), GpuState(card, label="1")]
+    for order in (states, states[::-1]):
+        answer = place(order, parse_request("1g.10gb:4"))
+        assert {order[p.gpu].label for p in answer.placements} == {"1"}
+        assert not place(order, parse_request("1g.10gb:5")).possible
+        full = place(order, parse_request("4g.20gb:2,3g.20gb"))
+        on_three_gs = [p.gpu for p in full.placements if p.placement.profile == "3g.20gb"]
+        assert [order[i].label for i in on_three_gs] == ["1"]
+    keys = [state.model.key for state in told_apart(states)]
+    assert len(set(keys)) == 2
+
+
+def node(*labels: str) -> list[GpuState]:
+    """Return A100-40GB cards with these labels, each with another slice."""
+    card = load_gpu("A100-40GB")
+    haves = ["3g.20gb@4", "2g.10gb@0", "1g.5gb@6"]
+    return [
+        GpuState(card, parse_have(have, card), label)
+        for have, label in zip(haves, labels, strict=False)
+    ]
+
+
+def test_files_name_gpus_by_their_numbers() -> None:
+    """GPUs 1 and 5 of a node stay 1 and 5 in every file, and are found again by these numbers."""
+    states = node("1", "5")
+    text, _ = write_states(states, "mig-parted")
+    assert ("devices: [1]" in text, "devices: [5]" in text) == (True, True)
+    back, _ = read_states(text, [GpuState(s.model, label=s.label) for s in states])
+    assert [s.partition.profiles for s in back] == [("3g.20gb",), ("2g.10gb",)]
+    for form in ("lgi", "list"):
+        text, _ = write_states(states, form)
+        told = read_states(text + write_lgip(states) + write_lgipp(states), [])[0]
+        assert [s.label for s in told] == ["1", "5"]
+        assert [s.partition.profiles for s in told] == [("3g.20gb",), ("2g.10gb",)]
+    text, _ = write_states(states, "commands")
+    assert text == "nvidia-smi mig -i 1 -cgi 9:4 -C\nnvidia-smi mig -i 5 -cgi 14:0 -C\n"
+    bare = [GpuState(s.model, label=s.label) for s in states]
+    after, _ = run_commands(bare, read_commands(text))
+    assert [s.partition for s in after] == [s.partition for s in states]
+    with pytest.raises(InputError, match="there is no GPU 0"):
+        run_commands(bare, read_commands("nvidia-smi mig -i 0 -cgi 9:4 -C"))
+    script = write_commands(states, reach(states, {1: parse_request("7g.40gb")}).steps)
+    assert "gi_at 5 14 0" in script
+    assert "-i 5 -cgi 0:0 -C" in script
+
+
+def test_labels_that_are_no_numbers() -> None:
+    """Where a label is a name, or two are equal, files count the GPUs in order."""
+    for labels in (("rack one", "rack two"), ("3", "3"), ("7", "b")):
+        states = node(*labels)
+        assert gpu_numbers(states) == [0, 1]
+        assert "-i 1 -cgi 14:0 -C" in write_states(states, "commands")[0]
+        assert "|   1  MIG 2g.10gb" in write_lgi(states)
+
+
+def test_job_scripts() -> None:
+    """#SBATCH lines ask for gres; the other lines of a job script do not."""
+    script = (
+        "#!/bin/bash\n#SBATCH --job-name=gpu:x\n#SBATCH --gres=gpu:1g.24gb-me:1,gpu:a_1g.24gb+me.all:2\n"
+        "#SBATCH --time=1:00  # an hour\nsrun python train.py\n"
+    )
+    assert read_gres(script) == {"1g.24gb-me": 1, "1g.24gb+me.all": 2}
+    with pytest.raises(InputError, match="line 2: 'gpu:a100:2'|names no MIG profile"):
+        read_gres("#!/bin/sh\n#SBATCH --gres=gpu:a100:2\n")
+    with pytest.raises(InputError, match="names no gres"):
+        read_gres("#!/bin/sh\nsrun hostname\n")
