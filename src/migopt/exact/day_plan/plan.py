@@ -24,7 +24,7 @@ from migopt.model import Instance, Schedule
 from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
 
 #: Most of the time for the day LPs (which end long before), and for exchanges in their order.
-LP_SHARE, EXCHANGE_SHARE = 0.3, 0.1
+LP_SHARE, EXCHANGE_SHARE = 0.5, 0.1
 #: A case whose plan is this much dearer than the best one's gets no more time.
 HOPELESS = 1.2
 #: Share of the time for annealing, where tardiness is the share LATE of the LP plan's cost or more; in
@@ -69,7 +69,8 @@ class DayPlan:
 
         ``detail``: ``rounding`` (what ticks added), ``tick_allowance`` (the most that they may add),
         ``stretches`` searched and ``improved``, ``exact`` (jobs in busy periods whose plan was proven
-        best), and ``periods``, the cost of every busy period (``Period.as_dict``).
+        best), ``exact_gain`` (what the interval MILP saved there), and ``periods``, the cost of every
+        busy period (``Period.as_dict``).
         """
         reason = why_not(instance)
         if reason is not None:
@@ -111,6 +112,7 @@ class DayPlan:
                 "stretches": found.tried,
                 "improved": found.improved,
                 "exact": found.exact,
+                "exact_gain": found.exact_gain,
                 "rounding": None if found.plan is None else found.decoded - claimed,
                 "tick_allowance": None
                 if found.plan is None or schedule is None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from migopt.exact.day_plan.exact_window import exact_window, suits
 from migopt.exact.day_plan.lp_start import LpStart
 from migopt.exact.day_plan.order import improve
 from migopt.exact.day_plan.program import DayOrder
@@ -24,6 +25,9 @@ WHOLE_JOBS, PIECE_EVENTS = 12, (14, 40)
 PER_JOB, LEAST, MOST = 0.03, 0.1, 6.0
 #: Factor on a period's weight after a visit in vain, and share of visits that take in the next period.
 FADE, WITH_NEXT = 0.7, 0.25
+#: A period visited in vain so often goes to the interval MILP, for at most so long, a share of the time
+#: that is left, if that is long enough; one that is proven best counts as visited in vain so often.
+EXACT_AFTER, EXACT_SECONDS, EXACT_SHARE, LEAST_EXACT, PROVEN = 2, 10.0, 0.08, 0.5, 60
 #: Shares of the time after which the LP of the whole day is solved again.
 DAY_AGAIN = 0.2
 
@@ -42,6 +46,10 @@ class Found:
         In ticks, and its cost with the constant.
     tried, improved, exact : int
         Stretches searched, and those that became cheaper; jobs in busy periods proven best.
+    exact_gain : float
+        What the interval MILP saved beyond the search.
+    vain, windows : dict, set
+        Visits in vain by first job of the period; jobs of the periods handed to the interval MILP.
     """
 
     problem: OneGpu
@@ -53,7 +61,9 @@ class Found:
     tried: int = 0
     improved: int = 0
     exact: int = 0
+    exact_gain: float = 0.0
     vain: dict[int, int] = field(default_factory=dict)
+    windows: set[tuple[int, ...]] = field(default_factory=set)
 
     @property
     def cost(self) -> float:
@@ -115,6 +125,15 @@ def improve_stretches(
             return
         key, stretch = chosen
         vain = found.vain.get(key, 0)
+        if (
+            vain >= EXACT_AFTER
+            and stretch.jobs not in found.windows
+            and suits(found.problem, stretch)
+        ):
+            seconds = min(EXACT_SECONDS, EXACT_SHARE * (deadline - now))
+            if seconds >= LEAST_EXACT:
+                _solve_exactly(found, key, stretch, seconds, seed)
+                continue
         seconds = min(max(LEAST, PER_JOB * len(stretch.jobs) * (1 + vain)), MOST)
         better = search_stretch(found.problem, stretch, min(seconds, deadline - now), draw)
         found.tried += 1
@@ -124,6 +143,21 @@ def improve_stretches(
             found.improved += 1
             found.vain[key] = 0
             found.plan = put(found.plan, stretch, better)
+
+
+def _solve_exactly(found: Found, key: int, stretch: Stretch, seconds: float, seed: int) -> None:
+    """Hand a busy period to the interval MILP; one that is proven best is not searched again."""
+    assert found.plan is not None
+    found.windows.add(stretch.jobs)
+    exact = exact_window(found.problem, stretch, seconds, seed)
+    cost = stretch.cost
+    if exact.plan is not None and exact.plan.cost < cost * (1 - 1e-9):
+        found.plan = put(found.plan, stretch, exact.plan)
+        cost = exact.plan.cost
+        found.exact_gain += stretch.cost - cost
+    if exact.closes(cost):
+        found.exact += len(stretch.jobs)
+        found.vain[key] = PROVEN
 
 
 def _solve_day(found: Found, deadline: float, seed: int) -> None:
