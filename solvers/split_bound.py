@@ -17,7 +17,7 @@ REQUIRES = ("numba>=0.60", "highspy>=1.7")
 PARAMETERS = {"lp_start": ("yes", ("yes", "no"))}
 #: With so many jobs the ascent begins at the prices of the day LP, which takes some seconds.
 LP_FROM, LP_TO = 50, 1500
-LP_SHARE = 0.2
+LP_SHARE = 0.5
 CLAIMS = "bound"
 
 
