@@ -63,9 +63,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/cross_cpsat.json"))
+    parser.add_argument("--collect", action="store_true", help="only the cases of the journal")
     options = parser.parse_args()
     seeds = range(options.seed, options.seed + options.cases)
-    tasks = [(kind, seed) for seed in seeds for kind in CLASSES]
+    tasks = [] if options.collect else [(kind, seed) for seed in seeds for kind in CLASSES]
     journal = options.out.with_suffix(".jsonl")
     rows = run_all(run, tasks, lambda row: (row["class"], row["seed"]), journal, options.processes)
     rows.sort(key=lambda row: (CLASSES.index(row["class"]), row["seed"]))
@@ -77,7 +78,7 @@ def main() -> int:
         options.out,
         journal,
         {
-            "seeds": [seeds.start, seeds.stop - 1],
+            "seeds": spans(sorted({r["seed"] for r in rows})),
             "cases": len(rows),
             "time_limit_s": LIMIT_S,
             "classes": summary,
@@ -89,6 +90,17 @@ def main() -> int:
         print(kind, row)
     print(f"{len(wrong)} contradictions; {options.out}")
     return 1 if wrong else 0
+
+
+def spans(seeds: list[int]) -> list[list[int]]:
+    """Return first and last of each stretch of seeds."""
+    found: list[list[int]] = []
+    for seed in seeds:
+        if found and found[-1][1] == seed - 1:
+            found[-1][1] = seed
+        else:
+            found.append([seed, seed])
+    return found
 
 
 def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:
