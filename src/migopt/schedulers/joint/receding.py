@@ -24,7 +24,7 @@ DEFAULTS = {
     "margin": "0",
     "ahead": "2",
     "step": "1",
-    "hold": "0.35",
+    "hold": "0.5",
     "wait": "2",
     "behind": "4",
 }
@@ -115,7 +115,7 @@ def receding_planner(argument: str) -> Callable[[SimState], Planner]:
     ----------
     argument : str
         ``reserve=SHARE`` (0.3), ``haste=SHARE`` (0.1), ``margin=SHARE`` (0), ``ahead=MINUTES`` (2),
-        ``step=MINUTES`` (1), ``hold=SHARE`` (0.35), ``wait=MINUTES`` (2), ``behind=FACTOR`` (4),
+        ``step=MINUTES`` (1), ``hold=SHARE`` (0.5), ``wait=MINUTES`` (2), ``behind=FACTOR`` (4),
         separated by commas.
     """
     values = named("receding_horizon", argument, DEFAULTS)
