@@ -35,10 +35,10 @@ $(VENV)/.demo-ready: $(VENV)/.created $(INPUTS)
 	@$(PINNED) $(PIP) install -e .
 	@touch $@
 
-# Test, documentation, lint and build tools as well; torch is not among them.
+# Test, documentation, lint and build tools, torch and Gymnasium as well, and what the learner is compared with.
 $(VENV)/.test-ready: $(VENV)/.created $(INPUTS)
 	@echo "installing migopt and its development tools into $(VENV) (the first time takes some minutes)"
-	@$(PINNED) $(PIP) install -e '.[dev]'
+	@$(PINNED) $(PIP) install -e '.[dev,rl]' stable-baselines3
 	@touch $@ $(VENV)/.demo-ready
 
 # ---------------------------------------------------------------- for users

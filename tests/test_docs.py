@@ -279,6 +279,7 @@ NOT_RUN = {
     "migopt import": "needs a trace, which is not part of the repository",
     "migopt instances build": "would rewrite shipped instances",
     "migopt instances index": "would rewrite the shipped index",
+    "migopt train": "trains for minutes; tests/unit/rl trains less",
 }
 
 

@@ -35,6 +35,7 @@ COMMANDS = {
     "simulate": ("migopt.cli.simulate", "Run a scheduling policy on an instance."),
     "solve": ("migopt.cli.solve", "Solve an instance with a named solver, bound or policy."),
     "solvers": ("migopt.cli.solvers", "List solvers and check them with the conformance kit."),
+    "train": ("migopt.cli.train", "Train policies that choose partitions."),
 }
 
 

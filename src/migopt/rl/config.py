@@ -35,12 +35,19 @@ class DqnConfig:
     )
     jobs: int = setting(3, "How many jobs a state lists (the paper's m).", 0, 64)
     first: int = setting(2, "Catalogue number of the partition at time 0.", 1)
-    hidden: tuple[int, ...] = setting((128, 128), "Sizes of the hidden layers.")
+    network: str = setting(
+        "shared", "mlp: a value per partition; shared: asked once per partition."
+    )
+    slack: float = setting(
+        0.5, "Partitions forecast to cost this much more than the cheapest are not considered.", 0
+    )
+    hidden: tuple[int, ...] = setting((64, 64), "Sizes of the hidden layers.")
     double: bool = setting(True, "Double DQN: the network chooses, the target values.")
     dueling: bool = setting(True, "Dueling head: value plus advantages.")
     compare: int = setting(
         6, "Partitions tried from each state under the same arrivals; 1: plain DQN.", 1
     )
+    compare_arrivals: int = setting(4, "Jobs that come during a comparison, before Q is asked.", 1)
     compare_spread: float = setting(
         0.5, "Noise in the choice of the others to try, in units of Q.", 0
     )
@@ -54,6 +61,10 @@ class DqnConfig:
     learn_start: int = setting(10_000, "Decisions before the first gradient step.", 0)
     learning_rate: float = setting(1e-3, "Of Adam, at the beginning.", 0)
     final_learning_rate: float = setting(5e-5, "Of Adam, at the end; linear between.", 0)
+    huber: float = setting(1.0, "Error beyond which the loss is linear, in units of Q.", 1e-6)
+    value_weight: float = setting(
+        1.0, "Weight of the mean error of compared partitions; 0: only differences are learned.", 0
+    )
     clip: float = setting(10.0, "Greatest norm of a gradient.", 0)
     target_every: int = setting(500, "Gradient steps between copies to the target network.", 1)
     average: float = setting(0.999, "Weight of the past in the averaged network that plays.", 0, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from migopt.model import Instance
 from migopt.rl.config import DqnConfig
 from migopt.rl.episodes import Episodes
 from migopt.rl.learner import Learner
+from migopt.rl.points import Point
 from migopt.rl.replay import Replay
 from migopt.rl.returns import n_step
 from migopt.schedulers import parse_policy
@@ -24,32 +25,6 @@ from migopt.sim import episodes as at
 from migopt.units import MS_PER_MINUTE, UJ_PER_WMIN
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-
-@dataclass(frozen=True)
-class Point:
-    """A point of the learning curve.
-
-    Attributes
-    ----------
-    steps, updates : int
-        Decisions and gradient steps so far.
-    epsilon, learning_rate, error : float
-        Error: mean absolute error of the last gradient step, in units of the network.
-    training_cost : float
-        Mean ET of the training days that ended since the last point (with random decisions).
-    validation_cost, best_cost : float
-        Mean ET of the averaged network on the validation days, and the least so far.
-    """
-
-    steps: int
-    updates: int
-    epsilon: float
-    learning_rate: float
-    error: float
-    training_cost: float
-    validation_cost: float
-    best_cost: float
 
 
 class DqnRun:
@@ -75,17 +50,17 @@ class DqnRun:
             training, rule, self.view, count=config.episodes, first=config.first
         )
         self.validating = Episodes(validation, rule, self.view, first=config.first)
-        self.encoder = Encoder(self.view, self._unit())
+        self.encoder = Encoder(self.view, self._unit(), config.network, config.slack)
         seeds = np.random.SeedSequence(config.seed).spawn(3)
         weights, self.choices, self.draws = (np.random.default_rng(seed) for seed in seeds)
-        self.learner = Learner(config, self.encoder.width, self.view.actions, weights)
+        self.learner = Learner(config, self.encoder, weights)
         self.replay = Replay(config.buffer, self.encoder.width, self.view.actions, config.compare)
         self.steps, self.rounds, self.next_day = 0, 0, 0
         self.error, self.best_cost = float("nan"), float("inf")
         self.best = self.learner.average.clone()
         self.costs: list[float] = []
         count, n = config.episodes, config.n_step
-        self._past: dict[str, Array] = {
+        self.past: dict[str, Array] = {
             "inputs": np.zeros((n, count, self.encoder.width), np.float32),
             "base": np.zeros((n, count, self.view.actions), np.float32),
             "next_inputs": np.zeros((n, count, self.encoder.width), np.float32),
@@ -97,7 +72,7 @@ class DqnRun:
             "cut": np.zeros((n, count), bool),
         }
         self._begin(np.arange(count))
-        self._seen = self._see()
+        self.look_again()
 
     def _unit(self) -> float:
         """Return the mean cost of a decision, in job-minutes, when the first partition stays."""
@@ -117,10 +92,15 @@ class DqnRun:
         self.next_day += len(chosen)
         self.playing.begin(days, chosen)
 
+    def look_again(self) -> None:
+        """Encode the present states anew."""
+        self._seen = self._see()
+
     def _see(self) -> tuple[Array, Array, Array]:
         """Return inputs, base and masks of the present states."""
         states = self.playing.states
-        return self.encoder.inputs(states), self.encoder.base(states), self.playing.masks.copy()
+        base = self.encoder.base(states)
+        return self.encoder.inputs(states), base, self.encoder.considered(base, self.playing.masks)
 
     @property
     def epsilon(self) -> float:
@@ -139,7 +119,7 @@ class DqnRun:
 
     def _choose(self, inputs: Array, base: Array, masks: Array) -> Array:
         with torch.inference_mode():
-            values = self.learner.online.forward(torch.from_numpy(inputs))[-1].numpy()
+            values = self.learner.online.values(torch.from_numpy(inputs)).numpy()
         values = values + base
         chosen = best_actions(values, masks)
         drawn = self.choices.random((2, len(chosen)))
@@ -152,11 +132,14 @@ class DqnRun:
         noise = -np.log(-np.log(self.choices.random(values.shape) + 1e-12) + 1e-12)
         rank = np.where(masks, values + self.config.compare_spread * noise, -np.inf)
         rank[np.arange(len(taken)), taken - 1] = np.inf
-        return np.argsort(-rank, axis=1, kind="stable")[:, : self.config.compare] + 1
+        order = np.argsort(-rank, axis=1, kind="stable")[:, : self.config.compare] + 1
+        # Where fewer are considered, the one that is taken stands in for the rest.
+        few = np.arange(self.config.compare) >= masks.sum(axis=1, keepdims=True)
+        return np.where(few, taken[:, None], order)
 
     def _play(self) -> None:
         """Take one decision on every day and remember what has become complete."""
-        past, row = self._past, self.rounds % self.config.n_step
+        past, row = self.past, self.rounds % self.config.n_step
         inputs, base, masks = self._seen
         past["inputs"][row], past["base"][row] = inputs, base
         tries = self._choose(inputs, base, masks)
@@ -192,24 +175,26 @@ class DqnRun:
 
     def _compare(self, inputs: Array, base: Array, actions: Array) -> None:
         """Remember what several partitions would lead to from the present states."""
-        found = self.playing.attempt(actions)
+        found = self.playing.attempt(actions, self.config.compare_arrivals)
         shape = actions.shape
         states = found.states.reshape(-1, self.view.width)
-        next_base = self.encoder.base(states).reshape(*shape, -1)
+        next_base = self.encoder.base(states)
+        masks = self.encoder.considered(next_base, found.masks.reshape(next_base.shape))
+        next_base = np.where(masks, next_base, -np.inf).reshape(*shape, -1)
         ended = found.figures[..., at.STATUS] != at.GOING
         minutes = found.figures[..., at.ELAPSED] / MS_PER_MINUTE
         factors = np.where(ended, 0.0, np.exp(-minutes / self.config.discount_min))
         columns = (actions - 1, self._rewards(found.figures), factors)
         parts = [
             self.encoder.inputs(states).reshape(*shape, -1),
-            np.where(ended[..., None], 0.0, np.where(found.masks, next_base, -np.inf)),
+            np.where(ended[..., None], 0.0, next_base),
             np.stack(columns, axis=-1),
         ]
         seen = np.concatenate([inputs, base], axis=1)
         self.replay.add(seen, np.concatenate(parts, axis=-1, dtype=np.float32))
 
     def _remember(self) -> None:
-        past, n = self._past, self.config.n_step
+        past, n = self.past, self.config.n_step
         order = (self.rounds + np.arange(n)) % n
         rewards, minutes, ended, cut = (
             past[name][order] for name in ("reward", "minutes", "ended", "cut")
@@ -286,6 +271,8 @@ class DqnRun:
         header = {
             "view": self.view.as_dict(),
             "unit": self.encoder.unit,
+            "network": self.encoder.kind,
+            "slack": self.encoder.slack,
             "first": self.config.first,
             "catalogue": self.catalogue,
             "config": self.config.as_dict(),
@@ -301,8 +288,7 @@ def mean_cost(episodes: Episodes, encoder: Encoder, network: Network) -> float:
     episodes.begin(np.arange(episodes.count))
     while len(going := episodes.going):
         states = episodes.states[going]
-        values = encoder.base(states) + network(encoder.inputs(states))
         actions = np.zeros(episodes.count, np.int64)
-        actions[going] = best_actions(values, episodes.masks[going])
+        actions[going] = encoder.choose(network, states, episodes.masks[going])
         episodes.step(actions)
     return float(np.mean([float(episodes.cost(e)) for e in range(episodes.count)]))

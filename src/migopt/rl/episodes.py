@@ -178,15 +178,19 @@ class Episodes:
             self.masks,
         )
 
-    def attempt(self, actions: Ints) -> Tries:
-        """Look one decision ahead under several actions per episode; nothing of the episodes changes.
+    def attempt(self, actions: Ints, arrivals: int) -> Tries:
+        """Play on to the same arrival under several actions per episode; the episodes stay where they are.
 
-        Arrivals are the same under every action, so that outcomes differ by the actions alone.
+        What arrives is the same under every action, so that outcomes differ by the actions alone.
+        Decisions between are look-ahead's; the trial stops before the decision at the last arrival,
+        or at the end of the day.
 
         Parameters
         ----------
         actions : array (count, tries)
             Catalogue numbers.
+        arrivals : int
+            Jobs that come during the trial.
         """
         count, tries = actions.shape
         if self._tries is None or self._tries.figures.shape[1] != tries:
@@ -202,8 +206,11 @@ class Episodes:
             self._state,
             self._places,
             np.ascontiguousarray(actions, np.int64),
+            arrivals,
             self._settings,
             self._units,
+            np.array([self._seed, 0], np.int64),
+            np.array([self._units[at.ENERGY_UNIT], 1 / MS_PER_MINUTE, 0.0]),
             self._scratch[0],
             self._scratch[1],
             self.figures,
@@ -222,6 +229,16 @@ class Episodes:
                 f"{day.name}: after {done} decisions a job waits that the present partition cannot run",
                 -1,
             )
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
+        """All that changes, by name; views, for a snapshot of every episode."""
+        return {
+            "kernel": self._state,
+            "states": self.states,
+            "masks": self.masks,
+            "figures": self.figures,
+        }
 
     @property
     def going(self) -> Ints:

@@ -8,6 +8,7 @@ import torch
 from migopt.rl.config import DqnConfig
 from migopt.rl.qnet import Adam, QNet
 from migopt.rl.replay import Batch
+from migopt.schedulers.learned.network import Encoder
 
 
 def targets(batch: Batch, online: QNet, target: QNet, *, double: bool) -> torch.Tensor:
@@ -16,8 +17,8 @@ def targets(batch: Batch, online: QNet, target: QNet, *, double: bool) -> torch.
     The factor is 0 where the episode ended there. Double DQN (van Hasselt et al. 2016): the network
     chooses the partition, the target network values it.
     """
-    later = target.forward(batch.next_inputs)[-1]
-    judge = online.forward(batch.next_inputs)[-1] if double else later
+    later = target.values(batch.next_inputs)
+    judge = online.values(batch.next_inputs) if double else later
     chosen = (judge + batch.next_base).argmax(1, keepdim=True)
     shape = batch.factors.shape
     owed = batch.next_base.gather(1, chosen).view(shape)
@@ -30,19 +31,16 @@ class Learner:
     Parameters
     ----------
     config : DqnConfig
-    inputs, actions : int
+    encoder : Encoder
     generator : numpy Generator
         Draws the first weights.
     """
 
-    def __init__(
-        self, config: DqnConfig, inputs: int, actions: int, generator: np.random.Generator
-    ) -> None:
+    def __init__(self, config: DqnConfig, encoder: Encoder, generator: np.random.Generator) -> None:
         self.config = config
-        sizes = (inputs, *config.hidden, actions)
-        self.online = QNet(sizes, dueling=config.dueling)
+        self.online = QNet(encoder, config.hidden, dueling=config.dueling)
         self.online.draw(generator)
-        self.target = QNet(sizes, dueling=config.dueling)
+        self.target = QNet(encoder, config.hidden, dueling=config.dueling)
         self.target.flat.copy_(self.online.flat)
         self.average = self.online.flat.clone()
         self.adam = Adam(len(self.online.flat), clip=config.clip)
@@ -52,20 +50,24 @@ class Learner:
         """Take one step on the Huber loss; return the mean absolute error."""
         config = self.config
         wanted = targets(batch, self.online, self.target, double=config.double)
-        outputs = self.online.forward(batch.inputs)
-        error = outputs[-1].gather(1, batch.actions)
-        error += batch.base.gather(1, batch.actions)
-        error -= wanted
+        online = self.online
+        rows = online.rows(batch.inputs, batch.actions)
+        outputs = online.forward(rows)
+        found = outputs[-1].view(len(batch.inputs), -1)
+        error = found if online.shared else found.gather(1, batch.actions)
+        error = error + batch.base.gather(1, batch.actions) - wanted
         # The mean over the partitions tried holds the luck of arrivals, which all of them share.
         mean = error.mean(1, keepdim=True)
-        pull = (error - mean).clamp_(-1, 1)
+        pull = (error - mean).clamp_(-config.huber, config.huber)
         if pull.shape[1] > 1:
             pull -= pull.mean(1, keepdim=True)
-        pull += mean.clamp(-1, 1)
-        slope = torch.zeros_like(outputs[-1])
-        slope.scatter_(1, batch.actions, pull.div_(len(error)))
-        self.online.backward(batch.inputs, outputs, slope)
-        self.adam.step(self.online.flat, self.online.grad, rate)
+        pull += mean.clamp(-config.huber, config.huber) * config.value_weight
+        pull.div_(len(error))
+        slope = pull.view(-1, 1) if online.shared else torch.zeros_like(found)
+        if not online.shared:
+            slope.scatter_(1, batch.actions, pull)
+        online.backward(rows, outputs, slope)
+        self.adam.step(online.flat, online.grad, rate)
         self.updates += 1
         self.average.lerp_(self.online.flat, 1 - config.average)
         if self.updates % config.target_every == 0:

@@ -6,36 +6,40 @@ differentiation takes three times as long. ``tests/unit/rl/test_qnet.py`` holds 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import torch
 
-from migopt.schedulers.learned.network import Network
+from migopt.schedulers.learned.network import Encoder, Network
 
 
 class QNet:
-    """A multilayer perceptron over flat parameters, with a dueling head on request.
+    """The network N of an encoder, over flat parameters.
 
     Parameters
     ----------
-    sizes : sequence of int
-        Inputs, hidden layers, partitions.
+    encoder : Encoder
+        Says what the network takes, and whether it is asked once per state or once per partition.
+    hidden : tuple of int
+        Sizes of the hidden layers.
     dueling : bool
-        The last layer then gives a value and advantages: Q = V + A - mean A.
+        The last layer of an ``mlp`` then gives a value and advantages: Q = V + A - mean A.
     """
 
-    def __init__(self, sizes: Sequence[int], *, dueling: bool) -> None:
-        self.actions, self.dueling = sizes[-1], dueling
-        widths = [*sizes[:-1], sizes[-1] + dueling]
-        self.shapes = [(o, i) for i, o in pairwise(widths)]
+    def __init__(self, encoder: Encoder, hidden: tuple[int, ...], *, dueling: bool) -> None:
+        self.encoder, self.actions = encoder, encoder.view.actions
+        self.shared = encoder.kind == "shared"
+        self.dueling = dueling and not self.shared
+        outputs = 1 if self.shared else self.actions + self.dueling
+        self.shapes = [(o, i) for i, o in pairwise((encoder.row_width, *hidden, outputs))]
         self.flat = torch.zeros(sum(o * i + o for o, i in self.shapes))
         self.grad = torch.zeros_like(self.flat)
         self.weights, self.biases = self._views(self.flat)
         self.weight_grads, self.bias_grads = self._views(self.grad)
         self._transposed = [weight.t() for weight in self.weights]
+        self._eye = torch.eye(self.actions)
 
     def _views(self, flat: torch.Tensor) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         weights, biases, at = [], [], 0
@@ -54,9 +58,23 @@ class QNet:
             values = generator.uniform(-bound, bound, tuple(weight.shape)).astype(np.float32)
             weight.copy_(torch.from_numpy(values))
 
-    def forward(self, inputs: torch.Tensor) -> list[torch.Tensor]:
-        """Return the outputs of every layer, those of hidden ones after ReLU; the last is Q."""
-        outputs, x = [], inputs
+    def rows(self, inputs: torch.Tensor, actions: torch.Tensor | None = None) -> torch.Tensor:
+        """Return what the network takes; of a shared one for some partitions (n, k) only, or for all."""
+        if not self.shared:
+            return inputs
+        common, each = self.encoder.common, self.encoder.each
+        of_each = inputs[:, common:].reshape(len(inputs), self.actions, each)
+        which = self._eye.expand(len(inputs), -1, -1)
+        if actions is not None:
+            picked = actions.unsqueeze(2)
+            of_each = of_each.gather(1, picked.expand(-1, -1, each))
+            which = self._eye[actions]
+        first = inputs[:, None, :common].expand(-1, of_each.shape[1], -1)
+        return torch.cat((first, of_each, which), 2).view(-1, self.encoder.row_width)
+
+    def forward(self, rows: torch.Tensor) -> list[torch.Tensor]:
+        """Return the outputs of every layer, those of hidden ones after ReLU; the last is N."""
+        outputs, x = [], rows
         last = len(self.weights) - 1
         for number, weight in enumerate(self._transposed):
             x = torch.addmm(self.biases[number], x, weight)
@@ -68,14 +86,20 @@ class QNet:
             outputs[-1] = advantages - advantages.mean(1, keepdim=True) + x[:, :1]
         return outputs
 
-    def backward(self, inputs: torch.Tensor, outputs: list[torch.Tensor], dq: torch.Tensor) -> None:
-        """Set ``grad`` to the gradient of a loss, given its derivative by Q."""
-        delta = dq
+    def values(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return N of every partition, one row per row of inputs."""
+        return self.forward(self.rows(inputs))[-1].view(len(inputs), self.actions)
+
+    def backward(
+        self, rows: torch.Tensor, outputs: list[torch.Tensor], slope: torch.Tensor
+    ) -> None:
+        """Set ``grad`` to the gradient of a loss, given its derivative by the last output."""
+        delta = slope
         if self.dueling:
-            total = dq.sum(1, keepdim=True)
-            delta = torch.cat((total, dq - total / self.actions), 1)
+            total = slope.sum(1, keepdim=True)
+            delta = torch.cat((total, slope - total / self.actions), 1)
         for number in range(len(self.weights) - 1, -1, -1):
-            below = outputs[number - 1] if number else inputs
+            below = outputs[number - 1] if number else rows
             torch.mm(delta.t(), below, out=self.weight_grads[number])
             torch.sum(delta, 0, out=self.bias_grads[number])
             if number:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from migopt.compiled import Ints, lean
-from migopt.sim.ahead import forecast
-from migopt.sim.events import may_repartition
+from migopt.sim.ahead import decide, forecast
+from migopt.sim.events import advance, may_repartition
 from migopt.sim.kernel import reset, start
 from migopt.sim.layout import *
 from migopt.sim.moves import mean_ms
@@ -19,6 +19,7 @@ from migopt.sim.vector import (
     act,
     energy_above_idle,
     next_decision,
+    some_gpu_decides,
     type_mean_ms,
 )
 
@@ -168,10 +169,17 @@ def _write_forecasts(
 @lean
 def write_mask(D: Ints, S: Ints, actions: int, out: Any) -> None:
     """Write which partitions may be chosen now: the present one, and those the GPU may change to."""
-    first = D[D[D_GPU] + G_FIRST_PART]
+    present = S[D[S_GPU] + PARTITION] - D[D[D_GPU] + G_FIRST_PART]
+    # Unless only some slices stand still, all other partitions may be changed to or none.
+    every = False
+    if D[SCOPE] != SCOPE_SLICES and actions > 1:
+        other = 2 if present == 1 else 1
+        every = may_repartition(D, S, 0, D[D[D_GPU] + G_FIRST_PART] + other)
     for number in range(1, actions + 1):
-        part = first + number
-        out[number - 1] = S[D[S_GPU] + PARTITION] == part or may_repartition(D, S, 0, part)
+        allowed = every
+        if D[SCOPE] == SCOPE_SLICES:
+            allowed = may_repartition(D, S, 0, D[D[D_GPU] + G_FIRST_PART] + number)
+        out[number - 1] = number == present or allowed
 
 
 # --- steps ---------------------------------------------------------------------------------------
@@ -285,14 +293,33 @@ def step_many_episodes(
 
 
 @lean
+def _play_arrivals(
+    D: Ints, S: Ints, scratch: Ints, arrivals: int, settings: Ints, ahead: Ints, prices: Any
+) -> int:
+    """Go on until so many more jobs have come, with decisions by look-ahead; stop before a decision."""
+    last = S[NEXT_ARRIVAL] + arrivals
+    while True:
+        status = advance(D, S)
+        if status != DECIDE or S[NEXT_ARRIVAL] >= last:
+            return status
+        if S[CAUSE] & settings[CAUSES] != 0 and some_gpu_decides(D, S):
+            decide(D, S, scratch, 0, settings[ACTIONS], ahead, prices)
+        S[DECISIONS] += 1
+        dispatch(D, S)
+
+
+@lean
 def try_many(
     DD: Ints,
     days: Ints,
     SS: Ints,
     places: Ints,
     actions: Ints,
+    arrivals: int,
     settings: Ints,
     units: Any,
+    ahead: Ints,
+    prices: Any,
     scratch: Ints,
     copy: Ints,
     figures: Ints,
@@ -300,10 +327,11 @@ def try_many(
     states: Any,
     masks: Any,
 ) -> None:
-    """Look one decision ahead under several actions per episode; the episodes stay where they are.
+    """Play on to the same arrival under several actions per episode; the episodes stay where they are.
 
-    What arrives is the same under every action, so that outcomes differ by the actions alone.
-    ``actions``: (episodes, tries); ``tried``, ``states``, ``masks``: what each would lead to.
+    What arrives, and when the trial stops, is the same under every action, so that outcomes differ by
+    the actions alone. ``actions``: (episodes, tries); ``tried``, ``states``, ``masks``: what each leads
+    to. ``ahead`` and ``prices`` are those of ``ahead.decide``, which decides between.
     """
     for e in range(len(actions)):
         if figures[e, STATUS] != GOING:
@@ -320,7 +348,7 @@ def try_many(
             act(D, copy, actions[e, k : k + 1])
             copy[DECISIONS] += 1
             dispatch(D, copy)
-            status = next_decision(D, copy, settings[CAUSES])
+            status = _play_arrivals(D, copy, scratch, arrivals, settings, ahead, prices)
             energy, late = energy_above_idle(D, copy), weighted_late_ms(D, copy)
             row = tried[e, k]
             row[GAIN_ENERGY], row[GAIN_LATE] = energy - row[ENERGY], late - row[LATE]

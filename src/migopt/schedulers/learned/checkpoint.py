@@ -110,7 +110,9 @@ def load_policy(path: Path) -> LearnedPolicy:
     document = _document(header.get("migopt"), source)
     try:
         view = View.from_dict(document["view"])
-        encoder = Encoder(view, float(document["unit"]))
+        encoder = Encoder(
+            view, float(document["unit"]), str(document["network"]), float(document["slack"])
+        )
         first, catalogue = int(document["first"]), dict(document["catalogue"])
         listed = len(catalogue["partitions"])
         _ = (str(catalogue["digest"]), str(catalogue["name"]), str(catalogue["gpu"]))
@@ -118,9 +120,15 @@ def load_policy(path: Path) -> LearnedPolicy:
         raise InputError(error.message, source=source) from None
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"its header is incomplete ({error!r})", source=source) from None
-    if listed != view.actions or not 1 <= first <= listed or not encoder.unit > 0:
+    if (
+        listed != view.actions
+        or not 1 <= first <= listed
+        or not encoder.unit > 0
+        or encoder.slack < 0
+    ):
         raise InputError("its header contradicts itself", source=source)
-    network = _network(tensors, encoder.width, view.actions, source)
+    outputs = view.actions if encoder.kind == "mlp" else 1
+    network = _network(tensors, encoder.row_width, outputs, source)
     return LearnedPolicy(network, encoder, first, catalogue, document)
 
 
@@ -170,7 +178,7 @@ def _network(
             )
         width = weight.shape[0]
     if width != outputs:
-        raise InputError(f"it values {width} partitions, not {outputs}", source=source)
+        raise InputError(f"its last layer has {width} outputs, not {outputs}", source=source)
     if not all(math.isfinite(float(array.sum())) for array in (*weights, *biases)):
         raise InputError("holds numbers that are not finite", source=source)
     return Network(tuple(weights), tuple(biases))

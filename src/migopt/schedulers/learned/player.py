@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from migopt.schedulers.learned.checkpoint import LearnedPolicy
 from migopt.sim.state import Cause
@@ -18,7 +18,6 @@ def steer(policy: LearnedPolicy) -> Callable[[Ints, Ints, Ints], None]:
     """Return what the kernel's driver calls at every instant: it may start a repartition."""
     import numpy as np
 
-    from migopt.schedulers.learned.network import best_actions
     from migopt.sim import episodes
     from migopt.sim import layout as at
     from migopt.sim.vector import act, some_gpu_decides
@@ -34,7 +33,6 @@ def steer(policy: LearnedPolicy) -> Callable[[Ints, Ints, Ints], None]:
             return
         episodes.write_state(D, S, scratch, settings, units, states[0])
         episodes.write_mask(D, S, view.actions, masks[0])
-        values: Any = encoder.base(states) + network(encoder.inputs(states))
-        act(D, S, best_actions(values, masks))
+        act(D, S, encoder.choose(network, states, masks))
 
     return take

@@ -14,7 +14,6 @@ import numpy as np
 from migopt.metrics.gpu_time import power_mw
 from migopt.model import Partition
 from migopt.schedulers.learned.checkpoint import LearnedPolicy
-from migopt.schedulers.learned.network import best_actions
 from migopt.schedulers.learned.view import MS_PER_MIN, UJ_PER_WMIN, View
 from migopt.sim import Dispatcher, PartitionDecision, SimState
 from migopt.sim.fork import Fork
@@ -35,8 +34,9 @@ def decide(policy: LearnedPolicy, state: SimState, dispatcher: Make | None) -> P
         return PartitionDecision()
     states = see(policy.encoder.view, state, dispatcher)[None]
     masks = np.array([[not state.why_not_repartition(0, p) or p == present for p in catalogue]])
-    values = policy.encoder.base(states) + policy.network(policy.encoder.inputs(states))
-    return PartitionDecision(catalogue[int(best_actions(values, masks)[0])])
+    return PartitionDecision(
+        catalogue[int(policy.encoder.choose(policy.network, states, masks)[0])]
+    )
 
 
 def see(view: View, state: SimState, dispatcher: Make | None) -> np.ndarray[Any, Any]:

@@ -1,0 +1,97 @@
+"""From settings to a trained policy in a folder, resumable at any time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from migopt.errors import InputError, MissingExtraError
+from migopt.rl.config import DqnConfig
+from migopt.rl.days import make_days, split_of, split_record
+from migopt.rl.points import Point
+
+POLICY, RESUME = "policy.safetensors", "resume.safetensors"
+#: Called with decisions so far and, where one was reached, a point of the curve.
+Progress = Callable[[int, Point | None], None]
+
+
+def train_dqn(
+    config: DqnConfig,
+    folder: Path,
+    *,
+    restart: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Train a policy; a run that was killed goes on where it was last saved, with the same result.
+
+    Parameters
+    ----------
+    config : DqnConfig
+    folder : Path
+        Gets ``policy.safetensors``, ``curve.csv``, and while it runs ``resume.safetensors``.
+    restart : bool
+        Forget what is there and begin anew.
+    progress : callable, optional
+
+    Returns
+    -------
+    dict
+        Decisions, gradient steps, costs on the validation days, seconds of this call, the files.
+
+    Raises
+    ------
+    MissingExtraError
+        torch is not installed.
+    InputError
+        Bad settings, or the folder holds another or a finished run.
+    """
+    try:
+        from migopt.rl.dqn import DqnRun
+    except ImportError:
+        raise MissingExtraError("torch", "rl", "training") from None
+    from migopt.rl.resume import load_run, save_run
+    from migopt.rl.writers import writers
+
+    begin = time.perf_counter()
+    folder.mkdir(parents=True, exist_ok=True)
+    policy, resume = folder / POLICY, folder / RESUME
+    if restart:
+        resume.unlink(missing_ok=True)
+        policy.unlink(missing_ok=True)
+    if policy.exists() and not resume.exists():
+        raise InputError("holds a finished run; begin anew with --restart", source=str(folder))
+    split = split_of(config)
+    training = make_days(config.scenario, split.training)
+    validation = make_days(config.scenario, split.validation)
+    record = split_record(split, training, validation)
+    run = DqnRun(config, training, validation)
+    curve = load_run(run, record, resume) if resume.exists() else []
+    taking = writers(folder, curve)
+    saved = time.perf_counter()
+    try:
+        for point in run.points():
+            if point is not None:
+                curve.append(point)
+                run.save(policy, record)
+                for writer in taking:
+                    writer.write(point)
+            if progress is not None:
+                progress(run.steps, point)
+            if time.perf_counter() - saved > config.save_every_s:
+                save_run(run, curve, record, resume)
+                saved = time.perf_counter()
+    except KeyboardInterrupt:
+        save_run(run, curve, record, resume)
+        raise
+    resume.unlink(missing_ok=True)
+    return {
+        "policy": str(policy),
+        "curve": str(folder / "curve.csv"),
+        "decisions": run.steps,
+        "updates": run.learner.updates,
+        "validation_cost": run.best_cost,
+        "split": record["digest"],
+        "wall_s": time.perf_counter() - begin,
+    }
