@@ -160,7 +160,7 @@ def _listed_profiles(
                 sm=row.sm,
                 engines=Engines(row.decoders, row.encoders, row.jpeg, row.ofa),
                 confidence="listed",
-                source=source,
+                source="the card's own listing",
             )
         )
     return profiles

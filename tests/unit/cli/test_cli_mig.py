@@ -141,7 +141,7 @@ def test_list_prints_the_partitions() -> None:
         ((*A100, "--catalogue", "paper-12", "--maximal"), "exclude each other"),
         ((*A100, "--catalogue", "maximal:plain", "--kinds", "me"), "exclude each other"),
         ((*A100, "--kinds", "plian"), "nearest: plain"),
-        ((), "Missing option '--gpu'"),
+        ((), "no GPU is given"),
     ],
 )
 def test_list_refuses(arguments: tuple[str, ...], text: str) -> None:

@@ -18,6 +18,27 @@ from migopt.mig.state import GpuState, parse_have
 A100 = ("--gpu", "A100-40GB")
 
 
+LISTED = """\
++-----------------------------------------------------------------------------+
+| GPU instance profiles:                                                      |
+| GPU   Name             ID    Instances   Memory     P2P    SM    DEC   ENC  |
+|                              Free/Total   GiB              CE    JPEG  OFA  |
+|=============================================================================|
+|   0  MIG 1g.7gb        19     3/3        6.75       No     14     0     0   |
+|                                                             1     0     0   |
++-----------------------------------------------------------------------------+
+|   0  MIG 2g.13gb        9     1/1        13.50      No     42     2     0   |
+|                                                             3     0     0   |
++-----------------------------------------------------------------------------+
+|   0  MIG 3g.20gb        0     1/1        19.25      No     98     5     0   |
+|                                                             7     1     1   |
++-----------------------------------------------------------------------------+
+GPU  0 Profile ID 19 Placements: {0,1,2}:1
+GPU  0 Profile ID  9 Placement : {0}:2
+GPU  0 Profile ID  0 Placement : {0}:3
+"""
+
+
 def run(*arguments: str, stdin: str | None = None) -> Result:
     """Run ``migopt mig`` in this process; nothing it does may be a traceback."""
     result = CliRunner().invoke(cli, ["mig", *arguments], input=stdin)
@@ -108,6 +129,43 @@ def test_gpu_listing(tmp_path: Path) -> None:
     assert script.stdout.splitlines()[-1].startswith("nvidia-smi mig -i 0 -cgi 0:0 -C")
     assert answer(0, "place", *listing, "--have", "", "--want", "7g.40gb")["possible"]
     assert answer(1, "place", "--node", str(path), "--want", "1g.5gb")["reason"]["rule"] == "memory"
+
+
+def test_gpu_listing_on_every_command(tmp_path: Path) -> None:
+    """A card that no table knows is checked, listed and cut for a mix from its listings alone."""
+    path = tmp_path / "listing.txt"
+    path.write_text(LISTED)
+    listing = ("--gpu-listing", str(path))
+    assert run("check", *listing, "2g.13gb@0,1g.7gb@2").exit_code == 0
+    assert run("check", *listing, "2g.13gb,1g.7gb:2").exit_code == 1
+    assert answer(0, "list", *listing, "--maximal")["positional"] == 3
+    jobs = ("--job", "a 2g.13gb=0.7,1g.7gb=0.4", "--job", "b 1g.7gb=0.3")
+    best = answer(0, "recommend", *listing, *jobs)
+    assert best["value"] == pytest.approx(1.0)
+    assert best["partitions"] == [
+        [{"profile": "2g.13gb", "start": 0}, {"profile": "1g.7gb", "start": 2}]
+    ]
+    both = answer(0, "recommend", "--gpu", "A30", *listing, *jobs, "--job", "c 4g.24gb=1")
+    assert {row["job"]: row["gpu"] for row in both["assignment"]} == {"a": 1, "b": 1, "c": 0}
+    path.write_text(LISTED + LISTED.replace("GPU  0", "GPU  1").replace("|   0 ", "|   1 "))
+    assert "lists 2 GPUs" in run("check", *listing, "1g.7gb").stderr
+    assert answer(0, "recommend", *listing, *jobs, *jobs)["value"] == pytest.approx(2.0)
+
+
+def test_numbers_of_gpus(tmp_path: Path) -> None:
+    """A GPU is named by its label where there is one, as in answers; others are refused."""
+    path = tmp_path / "node.yaml"
+    path.write_text(
+        "format: migopt-node\nversion: 1\ngpus:\n  - {gpu: A30, label: 1}\n  - {gpu: A30, label: 5}\n"
+    )
+    node = ("--node", str(path))
+    plan = answer(0, "plan", *node, "--target", "5=4g.24gb", "--have", "5=1g.6gb@0")
+    assert {step["gpu"] for step in plan["steps"]} == {5}
+    assert (plan["destroys"], plan["creates"]) == (1, 1)
+    refused = run("plan", *node, "--target", "0=4g.24gb")
+    assert (refused.exit_code, refused.stderr) == (
+        2, "error: --target: there is no GPU 0; there are 1, 5\n",
+    )  # fmt: skip
 
 
 def test_node_file(tmp_path: Path) -> None:
@@ -219,6 +277,8 @@ def test_convert() -> None:
         (("plan", *A100, "--target", ""), "no slice is named"),
         (("plan", *A100, *A100, "--target", "3g.20gb@0"), "needs the GPU"),
         (("plan", *A100, "--want", "1g.5gb:0"), "from 1 to 1000"),
+        (("recommend", "--job", "a 7g.40gb=1"), "no GPU is given"),
+        (("check", "1g.5gb"), "no GPU is given"),
         (("recommend", *A100), "give the jobs"),
         (("recommend", *A100, "--job", "a 7g.40gb"), "no profile=speed"),
         (("recommend", *A100, "--job", "a 7g.41gb=1"), "nearest: 7g.40gb"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from migopt.errors import InputError
-from migopt.gpus import load_gpu, model_for_driver
+from migopt.gpus import default_power, load_gpu, model_for_driver
 from migopt.mig.convert import read_states, write_states
 from migopt.mig.formats.commands import read_commands, run_commands, write_commands
 from migopt.mig.formats.listing import parse_listing
@@ -14,7 +16,9 @@ from migopt.mig.formats.write_listing import write_devices, write_lgi, write_lgi
 from migopt.mig.listed import states_from_listing
 from migopt.mig.place import place
 from migopt.mig.plan import make_room, reach, reach_counts
+from migopt.mig.recommend import MixJob, Recommendation, recommend, recommend_fleet
 from migopt.mig.state import GpuState, gpu_numbers, parse_have, parse_request, told_apart
+from migopt.units import FULL_RATE
 
 A100 = load_gpu("A100-80GB")
 
@@ -125,3 +129,47 @@ def test_job_scripts() -> None:
         read_gres("#!/bin/sh\n#SBATCH --gres=gpu:a100:2\n")
     with pytest.raises(InputError, match="names no gres"):
         read_gres("#!/bin/sh\nsrun hostname\n")
+
+
+@pytest.mark.parametrize("objective", ["speed", "slowdown", "energy", "et"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_slices_with_extra_engines_that_a_job_names(objective: str, count: int) -> None:
+    """A decoding job that runs on 1g.5gb+me alone gets it; a second such job has no slice on one GPU."""
+    card = load_gpu("A100-40GB")
+    power = {card.key: default_power(card.key)}
+    decode = MixJob("decode", {"1g.5gb+me": FULL_RATE // 7}, due_ms=60_000)
+    other = MixJob("train", {"4g.20gb": FULL_RATE, "1g.5gb": FULL_RATE // 8}, due_ms=60_000)
+
+    def ask(jobs: list[MixJob]) -> Recommendation:
+        if count == 1:
+            return recommend(card, jobs, objective, power=power[card.key])
+        return recommend_fleet([card] * count, jobs, objective, power=power)
+
+    answer = ask([decode, other])
+    assert {place.profile for _, place in answer.assignment} == {"1g.5gb+me", "4g.20gb"}
+    assert ask([decode] * count).possible
+    assert not ask([decode] * (count + 1)).possible
+
+
+def test_two_geometries_of_one_key_are_not_mixed_up() -> None:
+    """An A100-40GB as driver R470 and as the newest sees it: refused, not answered for one of them."""
+    card = load_gpu("A100-40GB")
+    jobs = [MixJob("a", {"7g.40gb": FULL_RATE})]
+    with pytest.raises(InputError, match="two of the GPUs are called A100-40GB"):
+        recommend_fleet([card, model_for_driver(card, "470")], jobs)
+
+
+def test_equal_cards_in_two_listings_are_one_model() -> None:
+    """Where a listing comes from is no part of a geometry: a job may move between equal cards."""
+    empty = [GpuState(A100)]
+    texts = [write_lgip(empty) + write_lgipp(empty)] * 2
+    states = [
+        states_from_listing(parse_listing(text, source=f"{i}.txt")).states[0]
+        for i, text in enumerate(texts)
+    ]
+    assert states[0].model == states[1].model
+    busy = replace(states[0], slices=parse_have("1g.10gb@0:busy", A100))
+    plan = make_room([busy, states[1]], parse_request("7g.80gb:2"), busy="move")
+    assert not plan.possible
+    plan = make_room([busy, states[1]], parse_request("7g.80gb,4g.40gb"), busy="move")
+    assert (plan.possible, plan.moves) == (True, 1)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 @click.argument("slices")
 @gpu_options
 @json_option
-def command(slices: str, gpu: str, driver: str | None, as_json: bool) -> None:
+def command(
+    slices: str, gpu: str | None, listing: str | None, driver: str | None, as_json: bool
+) -> None:
     """Say whether SLICES can be together on one GPU, or why not.
 
     SLICES are separated by commas: with places (4g.20gb@0), or without (4g.20gb, 1g.5gb:3,
@@ -30,7 +32,7 @@ def command(slices: str, gpu: str, driver: str | None, as_json: bool) -> None:
     """
     from migopt.placement import explain_misfit, find_partition, parse_wish
 
-    model = gpu_model(gpu, driver)
+    model = gpu_model(gpu, driver, listing)
     wish = parse_wish(slices, model)
     partition = find_partition(model, wish)
     misfit = explain_misfit(model, wish) if partition is None else None

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 @click.option("--multisets", "as_multisets", is_flag=True, help="Forget the places of the slices.")
 @json_option
 def command(
-    gpu: str,
+    gpu: str | None,
+    listing: str | None,
     driver: str | None,
     catalogue: str | None,
     maximal: bool,
@@ -42,7 +43,7 @@ def command(
     """
     from migopt.placement import build_catalogue, multisets
 
-    model = gpu_model(gpu, driver)
+    model = gpu_model(gpu, driver, listing)
     name = _catalogue_name(catalogue, maximal, kinds)
     found = build_catalogue(name, model)
     sets = multisets(model, found)

@@ -26,9 +26,15 @@ if TYPE_CHECKING:
     "--gpu",
     "gpus",
     multiple=True,
-    required=True,
     metavar="GPU",
     help="Repeat for several GPUs; or GPU:count.",
+)
+@click.option(
+    "--gpu-listing",
+    "listings",
+    multiple=True,
+    metavar="FILE",
+    help="What cards print about themselves (nvidia-smi -L, mig -lgip, -lgipp), after those of --gpu.",
 )
 @click.option("--driver", metavar="VERSION", help="Judge as this driver does, for example 470.")
 @click.option(
@@ -63,6 +69,7 @@ if TYPE_CHECKING:
 @json_option
 def command(
     gpus: tuple[str, ...],
+    listings: tuple[str, ...],
     driver: str | None,
     mix_file: str | None,
     jobs: tuple[str, ...],
@@ -76,7 +83,7 @@ def command(
 
     The answer is exact, and comes with the best other choice and the difference.
     """
-    models = _models(gpus, driver)
+    models = _models(gpus, listings, driver)
     mix = _mix(models, mix_file, jobs)
     answer = _solve(models, mix, objective, weight_a, _curves(models, powers))
     if svg_file is not None and answer.possible:
@@ -96,7 +103,8 @@ def command(
     sys.exit(0 if answer.possible else EXIT_NEGATIVE)
 
 
-def _models(gpus: Sequence[str], driver: str | None) -> list[GpuModel]:
+def _models(gpus: Sequence[str], listings: Sequence[str], driver: str | None) -> list[GpuModel]:
+    from migopt.cli.mig._options import listed_models
     from migopt.mig.node import named_gpu
 
     models: list[GpuModel] = []
@@ -107,6 +115,9 @@ def _models(gpus: Sequence[str], driver: str | None) -> list[GpuModel]:
         if not 1 <= int(count) <= 10_000:
             raise InputError(f"{text!r}: the count must be from 1 to 10000", where="--gpu")
         models += [named_gpu(name, driver)] * int(count)
+    models += listed_models(listings, None, driver)
+    if not models:
+        raise InputError("no GPU is given; use --gpu or --gpu-listing")
     return models
 
 

@@ -23,6 +23,7 @@ from migopt.mig.recommend.mix import (
     shown,
     worth,
 )
+from migopt.mig.recommend.one_gpu import profiles_for
 from migopt.mig.recommend.shares import Shares
 from migopt.model import GpuModel, Placement, PowerCurve
 from migopt.placement import Wish, find_partition, inclusion_maximal_multisets
@@ -58,12 +59,16 @@ def recommend_fleet(
     Raises
     ------
     InputError
-        Without a GPU or a job; for energy and ET without a power curve, or with so many different
-        jobs that they can share GPUs in too many ways.
+        Without a GPU or a job, with two geometries of one key; for energy and ET without a power
+        curve, or with so many different jobs that they can share GPUs in too many ways.
     """
     check_objective(objective, jobs)
     if not models:
         raise InputError("no GPU is given")
+    by_key: dict[str, GpuModel] = {}
+    for model in models:
+        if by_key.setdefault(model.key, model) != model:
+            raise InputError(f"two of the GPUs are called {model.key} and are not cut alike")
     if objective not in ("speed", "slowdown"):
         return Shares(models, jobs, objective, power or {}, weight_a).best(runner_up)
     programme = _Programme(models, jobs, objective)
@@ -94,7 +99,7 @@ class _Programme:
         self.cuts: list[tuple[GpuModel, tuple[str, ...]]] = []
         keys: list[Key] = []
         for model in distinct.values():
-            names = [p.name for p in model.profiles if p.kind in ("plain", "double_memory")]
+            names = list(profiles_for(model, jobs))
             keys += [(model.key, name) for name in names]
             self.cuts += [(model, cut) for cut in inclusion_maximal_multisets(model, names)]
         self.keys = keys

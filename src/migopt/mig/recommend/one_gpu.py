@@ -133,13 +133,24 @@ def _tables_within(model: GpuModel, partitions: tuple[Partition, ...]) -> Tables
 
 
 @lru_cache(maxsize=128)
-def _ordinary(model: GpuModel) -> tuple[str, ...]:
-    return tuple(p.name for p in model.profiles if p.kind in ("plain", "double_memory"))
+def _kinds(model: GpuModel) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the profiles without extra engines, and the names of the others."""
+    names = tuple(p.name for p in model.profiles if p.kind in ("plain", "double_memory"))
+    return names, frozenset(p.name for p in model.profiles if p.name not in names)
 
 
-def tables_of(model: GpuModel, profiles: Iterable[str] | None = None) -> Tables:
-    """Return the sets of slices of a GPU; by default of those without extra engines."""
-    return _tables(model, _ordinary(model) if profiles is None else tuple(profiles))
+def profiles_for(model: GpuModel, jobs: Sequence[MixJob]) -> tuple[str, ...]:
+    """Return the slices that come into question: of those with extra engines the ones jobs name."""
+    names, others = _kinds(model)
+    if all(others.isdisjoint(job.by_gpu.get(model.key, job.rates)) for job in jobs):
+        return names
+    named = {name for job in jobs for name in job.by_gpu.get(model.key, job.rates)}
+    return tuple(p.name for p in model.profiles if p.name in names or p.name in named)
+
+
+def tables_of(model: GpuModel, profiles: Iterable[str]) -> Tables:
+    """Return the sets of slices of a GPU."""
+    return _tables(model, tuple(profiles))
 
 
 def recommend(
@@ -167,7 +178,7 @@ def recommend(
     weight_a : Fraction
         The weight a of ET.
     profiles : iterable of str, optional
-        Slices that may be used; default: those without extra engines.
+        Slices that may be used; default: those without extra engines, and those that a job names.
     partitions : tuple of Partition, optional
         The slices must be a part of one of these, for example of a catalogue; ``profiles`` is unused.
     mean_over : int, optional
@@ -179,7 +190,7 @@ def recommend(
         Without a job, with more than 12, or without a power curve where one is needed.
     """
     if partitions is None:
-        tables = _tables(model, _ordinary(model) if profiles is None else tuple(profiles))
+        tables = _tables(model, profiles_for(model, jobs) if profiles is None else tuple(profiles))
     else:
         tables = _tables_within(model, partitions)
     names = tables.profiles

@@ -21,7 +21,7 @@ import numpy as np
 from migopt.errors import InputError, MigoptError
 from migopt.mig.recommend.assign import cheapest
 from migopt.mig.recommend.mix import MixJob, Recommendation, RunnerUp
-from migopt.mig.recommend.one_gpu import Tables, check_curve, recommend_on, tables_of
+from migopt.mig.recommend.one_gpu import Tables, check_curve, profiles_for, recommend_on, tables_of
 from migopt.model import GpuModel, Placement, PowerCurve
 from migopt.units import MS_PER_MINUTE, UJ_PER_WMIN, ceil_div
 
@@ -72,7 +72,9 @@ class Shares:
         self.kinds = []
         for model in {model.key: model for model in models}.values():
             curve = check_curve(model, power.get(model.key), objective)
-            self.kinds.append(Kind(tables_of(model), curve, counts[model.key]))
+            self.kinds.append(
+                Kind(tables_of(model, profiles_for(model, jobs)), curve, counts[model.key])
+            )
         self.classes, self.members = _classes(jobs, [kind.tables for kind in self.kinds])
         self.columns: list[tuple[int, int, Members]] = []
         self.cost: list[float] = []
