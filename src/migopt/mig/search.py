@@ -27,7 +27,7 @@ BUSY_RULES = (KEEP, MOVE, DESTROY)
 #: More states of the dynamic programme than this are not kept; then nothing is proved.
 MOST_STATES = 60_000
 
-#: (evictions, moves, destroys, GPUs touched, creates, room lost …, order)
+#: (evictions, moves, destroys, GPUs touched, creates, room lost …, GPUs touched, order)
 Cost = tuple[int, ...]
 
 
@@ -283,7 +283,7 @@ def _gpu_options(
             final = tuple(sorted((*kept, *created)))
             remade = tuple(place for place in gone if place in created)
             for supply, evicted in _supplies(state, terms, kept, gone, created, fixed, limits):
-                cost = _cost(state, kept, gone, created, evicted, keys)
+                cost = _cost(state, terms, kept, gone, created, evicted, keys)
                 known = best.get(supply)
                 if known is None or (cost, final) < (known.cost, known.final):
                     best[supply] = Option(supply, cost, final, remade)
@@ -380,6 +380,7 @@ def _supplies(
 
 def _cost(
     state: GpuState,
+    terms: Terms,
     kept: tuple[Placement, ...],
     gone: tuple[Placement, ...],
     created: tuple[Placement, ...],
@@ -391,12 +392,16 @@ def _cost(
     busy = sum(place in gone for place in state.of_state(BUSY))
     free = free_mask(model, (index.number[place] for place in (*kept, *created)))
     left = room(model, free, keys)
+    touched = int(bool(gone or created))
+    # New slices beside all that exist: room decides alone, and fewer GPUs only among equals.
+    placing = not (terms.destroy or terms.reuse)
     return (
         evicted,
         busy - evicted,
         len(gone),
-        int(bool(gone or created)),
+        0 if placing else touched,
         len(created),
         *(-count for count in left),
         -free.bit_count(),
+        touched,
     )

@@ -17,7 +17,7 @@ from migopt.mig.listed import states_from_listing
 from migopt.mig.place import place
 from migopt.mig.plan import make_room, reach, reach_counts
 from migopt.mig.recommend import MixJob, Recommendation, recommend, recommend_fleet
-from migopt.mig.state import GpuState, gpu_numbers, parse_have, parse_request, told_apart
+from migopt.mig.state import GpuState, HeldSlice, gpu_numbers, parse_have, parse_request, told_apart
 from migopt.units import FULL_RATE
 
 A100 = load_gpu("A100-80GB")
@@ -173,3 +173,19 @@ def test_equal_cards_in_two_listings_are_one_model() -> None:
     assert not plan.possible
     plan = make_room([busy, states[1]], parse_request("7g.80gb,4g.40gb"), busy="move")
     assert (plan.possible, plan.moves) == (True, 1)
+
+
+def test_room_decides_before_the_number_of_gpus() -> None:
+    """Two 2g on two A30, one with 1g+me@2 busy: one on each leaves a 2g+me possible, two on one do not."""
+    card = load_gpu("A30-24GB")
+    states = [
+        GpuState(card, parse_have("1g.6gb+me@2:busy", card)),
+        GpuState(card, label="1"),
+    ]
+    answer = place(states, parse_request("2g.12gb:2"))
+    assert {p.gpu for p in answer.placements} == {0, 1}
+    left = [
+        replace(s, slices=(*s.slices, *(HeldSlice(p.placement) for p in answer.placements if p.gpu == i)))
+        for i, s in enumerate(states)
+    ]  # fmt: skip
+    assert place(left, parse_request("2g.12gb+me")).possible
