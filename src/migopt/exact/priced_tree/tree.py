@@ -15,7 +15,7 @@ from migopt.exact.priced_tree.levels import Level, Restrictions, first_problem
 from migopt.model import Instance
 
 #: Steps of the ascent at the root and at other nodes, with first and last step length.
-ROOT, NODE = (2500, 0.05, 0.004), (75, 0.02, 0.0033)
+ROOT, NODE = (2500, 0.05, 0.004), (150, 0.02, 0.0033)
 #: Steps between two looks at the averaged prices.
 LOOK = 25
 #: How quickly what was chosen earlier is forgotten when the next branching is chosen.
@@ -23,7 +23,7 @@ FORGET = 0.97
 #: A branching is worthless when it decides less than this part of what is missing.
 WORTHLESS = 0.05
 #: Weight of an undecided partition beside tardiness that is undecided, in costs of a change's time.
-GPU_WEIGHT = 0.3
+GPU_WEIGHT = 1.0
 #: Grids, each with intervals half as long as those before.
 LEVELS = 4
 
