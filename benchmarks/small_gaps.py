@@ -5,7 +5,8 @@
 Cases of up to 8 jobs get ``--limit8`` seconds, larger ones ``--limit12``. Gaps are active gaps between the
 schedule in ticks, checked and measured, and the bound. No policy may beat a schedule or a bound.
 A run that was ended, or told to begin nothing after ``--minutes``, goes on where it stopped (a journal beside the
-output, removed at the end); ``not_run`` lists what is left. Each row holds its commit, limit, clock and load.
+output, removed at the end), also from an output whose ``not_run`` lists cases. Each row holds its commit, limit, clock
+and load.
 """
 
 from __future__ import annotations
@@ -98,6 +99,18 @@ def commit() -> str:
     return subprocess.run(git, capture_output=True, text=True).stdout.strip()
 
 
+def rows_before(out: Path, journal: Path) -> list[dict[str, Any]]:
+    """Return the rows of a table that is not complete and of its journal."""
+    rows: list[dict[str, Any]] = []
+    if out.exists():
+        table = json.loads(out.read_text(encoding="utf-8"))
+        if table["summary"].get("not_run"):
+            rows = table["cases"]
+    if journal.exists():
+        rows += [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+    return list({row["case"]: row for row in rows}.values())
+
+
 def share(rows: list[dict[str, Any]], gap: float) -> str:
     """Return how many rows have a gap of at most ``gap``, as text."""
     good = sum(r["active_gap"] <= gap for r in rows)
@@ -126,9 +139,7 @@ def main() -> int:
             limit = options.limit8 if jobs <= 8 else options.limit12
             tasks.append((path.name, limit, options.gap, options.processor, until))
     journal = options.out.with_suffix(".jsonl")
-    rows = []
-    if journal.exists():
-        rows = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+    rows = rows_before(options.out, journal)
     known = {row["case"] for row in rows}
     left = [task for task in tasks if task[0].removesuffix(".json") not in known]
     with (
