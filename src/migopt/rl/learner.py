@@ -11,12 +11,16 @@ from migopt.rl.replay import Batch
 from migopt.schedulers.learned.network import Encoder
 
 
-def targets(batch: Batch, online: QNet, target: QNet, *, double: bool) -> torch.Tensor:
+def targets(
+    batch: Batch, online: QNet, target: QNet, *, double: bool, bootstrap: bool = True
+) -> torch.Tensor:
     """Return what Q should be: the return, plus the factor times the value of the state it ends in.
 
     The factor is 0 where the episode ended there. Double DQN (van Hasselt et al. 2016): the network
     chooses the partition, the target network values it.
     """
+    if not bootstrap:
+        return batch.returns + batch.next_base.amax(1).view(batch.factors.shape)
     later = target.values(batch.next_inputs)
     judge = online.values(batch.next_inputs) if double else later
     chosen = (judge + batch.next_base).argmax(1, keepdim=True)
@@ -49,7 +53,13 @@ class Learner:
     def update(self, batch: Batch, rate: float) -> torch.Tensor:
         """Take one step on the Huber loss; return the mean absolute error."""
         config = self.config
-        wanted = targets(batch, self.online, self.target, double=config.double)
+        wanted = targets(
+            batch,
+            self.online,
+            self.target,
+            double=config.double,
+            bootstrap=config.value_weight > 0,
+        )
         online = self.online
         rows = online.rows(batch.inputs, batch.actions)
         outputs = online.forward(rows)

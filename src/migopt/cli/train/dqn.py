@@ -74,19 +74,25 @@ def command(file: Path | None, out: Path, restart: bool, as_json: bool, **settin
     document |= {name: value for name, value in settings.items() if value is not None}
     config = DqnConfig.from_dict(document, source=str(file or ""))
     console = Console(stderr=True)
-    with Progress(console=console, transient=True) as shown:
-        bar = shown.add_task("decisions", total=config.steps)
+    shown = Progress(console=console, transient=True)
+    bar = shown.add_task("decisions", total=config.steps)
 
-        def progress(steps: int, point: Any) -> None:
-            shown.update(bar, completed=steps)
-            if point is not None:
-                console.print(
-                    f"{point.steps:>9} decisions  validation ET {point.validation_cost:.4f}"
-                    f"  best {point.best_cost:.4f}  epsilon {point.epsilon:.2f}",
-                    highlight=False,
-                )
+    def progress(steps: int, point: Any) -> None:
+        # Begun with the first step, so that an error before it is one line.
+        shown.start()
+        shown.update(bar, completed=steps)
+        if point is not None:
+            console.print(
+                f"{point.steps:>9} decisions  validation ET {point.validation_cost:.4f}"
+                f"  best {point.best_cost:.4f}  epsilon {point.epsilon:.2f}",
+                highlight=False,
+            )
 
+    try:
         result = train_dqn(config, out, restart=restart, progress=progress)
+    finally:
+        if shown.live.is_started:
+            shown.stop()
     if as_json:
         emit_json(result)
         return

@@ -1,0 +1,97 @@
+"""``migopt train dqn``: settings from file and options, a policy that plays, one-line errors."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from migopt.cli import cli
+from migopt.io.generators import generate
+from migopt.schedulers import parse_policy
+
+TINY = """
+scenario = "s0-tight"
+days = 2
+validation_days = 1
+hidden = [8]
+steps = 512
+episodes = 4
+batch = 8
+buffer = 100
+learn_start = 64
+validate_every = 256
+compare = 2
+compare_arrivals = 1
+"""
+
+
+def train(*arguments: str) -> tuple[int, str, str]:
+    """Run the command; return exit code, standard output and standard error."""
+    done = CliRunner().invoke(cli, ["train", "dqn", *arguments])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_a_file_and_options_train_a_policy_that_plays(tmp_path: Path) -> None:
+    """Options override the file; the folder gets policy and curve; the header holds settings and split."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    (tmp_path / "tiny.toml").write_text(TINY)
+    out = tmp_path / "run"
+    code, shown, _ = train(
+        "--config", str(tmp_path / "tiny.toml"), "--seed", "3", "-o", str(out), "--json"
+    )
+    assert code == 0
+    result = json.loads(shown)
+    assert (result["decisions"], result["updates"]) == (512, 28)
+    with (out / "curve.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["steps"] for row in rows] == ["256", "512"]
+    assert float(rows[-1]["best_cost"]) == result["validation_cost"]
+    assert sorted(path.name for path in out.iterdir() if path.is_file()) == [
+        "curve.csv",
+        "policy.safetensors",
+    ]
+    from migopt.schedulers.learned.checkpoint import load_policy
+
+    header = load_policy(out / "policy.safetensors").header
+    assert (header["config"]["seed"], header["config"]["batch"]) == (3, 8)
+    assert header["split"]["digest"] == result["split"]
+    assert header["split"]["seeds"]["held_out"] == [0, 999_999]
+    day = generate("s0-tight", seed=1, jobs=30)
+    figures = parse_policy(f"edf_fs+dqn:{out / 'policy.safetensors'}").score(day)
+    assert figures.repartitions > 0
+    code, _, error = train("--config", str(tmp_path / "tiny.toml"), "-o", str(out))
+    assert code == 2
+    assert error.splitlines()[-1].endswith("holds a finished run; begin anew with --restart")
+
+
+def test_bad_settings_are_one_line(tmp_path: Path) -> None:
+    """An unknown setting, a value beyond its limits and a scenario that is not there: exit code 2, one line."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    file = tmp_path / "bad.toml"
+    file.write_text("bach = 3\n")
+    code, _, error = train("--config", str(file), "-o", str(tmp_path / "run"))
+    assert (code, error) == (2, f"error: {file}: no setting 'bach'; nearest: batch, dispatch\n")
+    code, _, error = train("--batch", "0", "-o", str(tmp_path / "run"))
+    assert (code, error) == (2, "error: batch: must be at least 1, not 0\n")
+    code, _, error = train("--scenario", "s0-tigt", "-o", str(tmp_path / "run"))
+    assert code == 2
+    assert "s0-tight" in error.splitlines()[-1]
+
+
+def test_without_torch_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An absent torch is one line that names the extra."""
+    for name in [name for name in sys.modules if name.startswith("migopt.rl.dqn")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    code, _, error = train("-o", str(tmp_path / "run"))
+    assert code == 2
+    assert error == (
+        "error: training needs torch, which is not installed: pip install 'migopt[rl]'\n"
+    )
