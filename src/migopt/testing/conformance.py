@@ -20,7 +20,11 @@ from migopt.schedulers.policy import load_rule_file
 from migopt.testing.cases import conformance_cases
 
 #: Arguments for the bundled rules that need one.
-EXAMPLE_ARGUMENTS = {"static": "static:2", "timetable": "timetable:0:01=3,0:02=5"}
+EXAMPLE_ARGUMENTS = {
+    "static": "static:2",
+    "timetable": "timetable:0:01=3,0:02=5",
+    "dqn": "dqn:s0-tight",
+}
 BOUND_ENTRY = "closed_form"
 
 

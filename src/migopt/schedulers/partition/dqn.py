@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from migopt.errors import InputError
+from migopt.errors import NotApplicableError
 from migopt.model import Instance
 from migopt.schedulers.learned.checkpoint import (
     LearnedPolicy,
@@ -64,7 +64,7 @@ def _of_scenario(instance: Instance) -> LearnedPolicy:
     name = str(origin.get("generator", ""))
     known = shipped_policies()
     if name not in known:
-        raise InputError(
+        raise NotApplicableError(
             f"dqn: no policy ships for this instance; name one: {', '.join(known)}, or a file"
         )
     return load_policy(find_policy(name))
