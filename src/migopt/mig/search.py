@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from operator import mul
+from operator import add, gt, mul
+from typing import Any
 
 from migopt.errors import InputError
 from migopt.mig.room import Key, free_mask, profile_mask, room, room_keys
@@ -124,36 +125,67 @@ class Fleet:
         if not all(all_options):
             return None
         reach = _reach(needs, all_options)
-        table: dict[tuple[int, ...], tuple[Cost, tuple[Option, ...]]]
-        table = {start: ((), ())}
-        for number, options in enumerate(all_options):
+        costs = [
+            [(*option.cost, number * _operations(option.cost)) for option in options]
+            for number, options in enumerate(all_options)
+        ]
+        table: dict[tuple[int, ...], tuple[int, Any]] = {start: (0, None)}
+        for number, prices in enumerate(_prices(costs)):
             missing = [
                 (weights, required - most)
                 for (weights, required), most in zip(needs, reach[number + 1], strict=True)
             ]
-            after: dict[tuple[int, ...], tuple[Cost, tuple[Option, ...]]] = {}
-            for supplied, (cost, chosen) in table.items():
-                for option in options:
-                    total = self._add(supplied, option.supply)
-                    if total is None or any(
-                        sum(map(mul, weights, total)) < least for weights, least in missing
-                    ):
-                        continue
-                    new = _plus(cost, (*option.cost, number * _operations(option.cost)))
-                    known = after.get(total)
-                    if known is None or new < known[0]:
-                        after[total] = (new, (*chosen, option))
-            if len(after) > MOST_STATES:
+            rows = [
+                (option.supply, price, i)
+                for i, (option, price) in enumerate(zip(all_options[number], prices, strict=True))
+            ]
+            table = self._one_more(table, rows, missing)
+            if len(table) > MOST_STATES:
                 self.proved = False
-                kept = sorted(after.items(), key=lambda item: (-sum(item[0]), item[1][0]))
-                after = dict(kept[:MOST_STATES])
-            table = after
+                kept = sorted(table.items(), key=lambda item: (-sum(item[0]), item[1][0]))
+                table = dict(kept[:MOST_STATES])
         good = [found for supplied, found in table.items() if self._met(supplied)]
         if not good:
             return None
-        cost, chosen = min(good, key=lambda item: item[0])
+        picks: list[int] = []
+        link = min(good, key=lambda item: item[0])[1]
+        while link is not None:
+            link, pick = link
+            picks.append(pick)
+        picks.reverse()
+        chosen = [options[i] for options, i in zip(all_options, picks, strict=True)]
+        total = map(sum, zip(*(rows[i] for rows, i in zip(costs, picks, strict=True)), strict=True))
         finals = tuple(option.final for option in chosen)
-        return Choice(finals, tuple(option.remade for option in chosen), cost, self.proved)
+        return Choice(finals, tuple(option.remade for option in chosen), tuple(total), self.proved)
+
+    def _one_more(
+        self,
+        table: dict[tuple[int, ...], tuple[int, Any]],
+        rows: Sequence[tuple[tuple[int, ...], int, int]],
+        missing: Sequence[tuple[tuple[int, ...], int]],
+    ) -> dict[tuple[int, ...], tuple[int, Any]]:
+        """Return the states after one more GPU: supply to (price, (what was before, its option))."""
+        cap, exact = self.cap, self.terms.exact
+        after: dict[tuple[int, ...], tuple[int, Any]] = {}
+        # Whether a supply can still lead to the goal is asked once; the loop below is the hot one.
+        dead: set[tuple[int, ...]] = set()
+        for supplied, (price, link) in table.items():
+            for supply, more, i in rows:
+                total = tuple(map(add, supplied, supply))
+                if not exact:
+                    total = tuple(map(min, total, cap))
+                known = after.get(total)
+                if known is not None:
+                    if price + more < known[0]:
+                        after[total] = (price + more, (link, i))
+                elif total not in dead:
+                    if (exact and any(map(gt, total, cap))) or any(
+                        sum(map(mul, weights, total)) < least for weights, least in missing
+                    ):
+                        dead.add(total)
+                    else:
+                        after[total] = (price + more, (link, i))
+        return after
 
     def _needs(self) -> list[tuple[tuple[int, ...], int]]:
         """Return what the supply must come to: weighted sums, none negative, with their least values.
@@ -180,14 +212,6 @@ class Fleet:
         needs.append((tuple(weights), total))
         needs += [(unit([number + i]), 0) for i, key in enumerate(self.keys) if self.busy[key]]
         return needs
-
-    def _add(self, one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:
-        total = [a + b for a, b in zip(one, other, strict=True)]
-        if self.terms.exact:
-            return (
-                None if any(t > c for t, c in zip(total, self.cap, strict=True)) else tuple(total)
-            )
-        return tuple(min(t, c) for t, c in zip(total, self.cap, strict=True))
 
     def _met(self, supplied: tuple[int, ...]) -> bool:
         number = len(self.fixed)
@@ -264,8 +288,18 @@ def _operations(cost: Cost) -> int:
     return cost[2] + cost[4]
 
 
-def _plus(one: Cost, other: Cost) -> Cost:
-    return other if not one else tuple(a + b for a, b in zip(one, other, strict=True))
+def _prices(costs: Sequence[Sequence[Cost]]) -> list[list[int]]:
+    """Return one integer per cost vector, such that sums over GPUs compare as the vectors do.
+
+    A component's weight is above all that the less important ones can differ by together.
+    """
+    weights: list[int] = []
+    weight = 1
+    for j in reversed(range(len(costs[0][0]) if costs else 0)):
+        weights.append(weight)
+        weight *= 1 + sum(max(c[j] for c in rows) - min(c[j] for c in rows) for rows in costs)
+    weights.reverse()
+    return [[sum(map(mul, weights, cost)) for cost in rows] for rows in costs]
 
 
 @lru_cache(maxsize=1024)
