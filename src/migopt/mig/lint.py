@@ -217,6 +217,7 @@ def _lint_listing(listing: Listing, gpu: GpuModel | None) -> list[Finding]:
     for number in listing.numbers:
         where = f"GPU {number}"
         model, _, notes = model_from_listing(listing, number, gpu)
+        notes = [note.removeprefix(f"{where}: ") for note in notes]
         found += [Finding("listing", where, note, "warning") for note in notes]
         places = []
         for row in listing.instances or ():

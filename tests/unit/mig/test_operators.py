@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,9 @@ from migopt.mig.formats.commands import read_commands, run_commands, write_comma
 from migopt.mig.formats.listing import parse_listing
 from migopt.mig.formats.slurm import read_gres
 from migopt.mig.formats.write_listing import write_devices, write_lgi, write_lgip, write_lgipp
+from migopt.mig.lint import lint_node
 from migopt.mig.listed import states_from_listing
+from migopt.mig.node import parse_node
 from migopt.mig.place import place
 from migopt.mig.plan import make_room, reach, reach_counts
 from migopt.mig.recommend import MixJob, Recommendation, recommend, recommend_fleet
@@ -189,3 +192,28 @@ def test_room_decides_before_the_number_of_gpus() -> None:
         for i, s in enumerate(states)
     ]  # fmt: skip
     assert place(left, parse_request("2g.12gb+me")).possible
+
+
+def test_many_slices_on_many_gpus() -> None:
+    """66 slices on 40 A100-40GB in six states: placed and proved in 5 s of processor time (0.7 s seen)."""
+    card = load_gpu("A100-40GB")
+    haves = ["3g.20gb@4:busy", "1g.5gb@0:busy,2g.10gb@4", "2g.10gb@0,1g.5gb@6:busy", ""]
+    haves += ["4g.20gb@0:busy", "1g.5gb@2:busy,1g.5gb@5:orphan"]
+    states = [GpuState(card, parse_have(haves[i % 6], card), str(i)) for i in range(40)]
+    started = time.process_time()
+    answer = place(states, parse_request("3g.20gb:22,2g.10gb:22,1g.5gb:22"))
+    assert time.process_time() - started < 5
+    assert (answer.possible, answer.proved, len(answer.placements)) == (True, True, 66)
+    for i, state in enumerate(states):
+        new = [p.placement for p in answer.placements if p.gpu == i]
+        assert card.why_invalid([*state.partition, *new]) is None
+
+
+def test_lint_names_a_gpu_once() -> None:
+    """What a listing says otherwise than the table is told with the GPU's number once."""
+    empty = [GpuState(A100)]
+    text = (write_lgip(empty) + write_lgipp(empty)).replace("3g.40gb", "3g.39gb")
+    found = lint_node(parse_node(text))
+    assert [(f.rule, f.where, f.message.split(" is ")[0]) for f in found] == [
+        ("listing", "GPU 0", "id 9")
+    ]
