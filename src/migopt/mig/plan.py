@@ -20,6 +20,8 @@ from migopt.mig.state import BUSY, ORPHAN, GpuState, Request, told_apart
 from migopt.model import Partition, Placement
 
 CREATE_STEP, DESTROY_STEP = "create", "destroy"
+#: GPUs times wanted slices above which an impossible plan is not searched again with moves allowed.
+MOST_HINTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +296,9 @@ def _why_no_room(states: Sequence[GpuState], request: Request, busy: str) -> Rea
     reason = explain(states, request, destroy=True)
     if busy == KEEP:
         on = [state for state in states if not state.why_unusable]
+        if len(on) * (len(request.fixed) + len(request.free)) > MOST_HINTED:
+            message = f"{reason.message}; whether moving busy slices makes room was not looked at"
+            return replace(reason, message=message)
         choice = Fleet(on, Terms(request, MOVE)).best() if on else None
         if choice is not None:
             message = f"{reason.message}; moving {choice.cost[1]} busy slices makes room"

@@ -209,6 +209,22 @@ def test_many_slices_on_many_gpus() -> None:
         assert card.why_invalid([*state.partition, *new]) is None
 
 
+def test_impossible_on_many_gpus_says_what_it_left_out() -> None:
+    """22 4g on 40 GPUs of which 20 are busy at 0: told within 5 s, without a second search for moves."""
+    card = load_gpu("A100-40GB")
+    haves = ["1g.5gb@0:busy", "1g.5gb@6:busy"]
+    states = [GpuState(card, parse_have(haves[i % 2], card), str(i)) for i in range(40)]
+    started = time.process_time()
+    plan = make_room(states, parse_request("4g.20gb:22,3g.20gb:22,1g.5gb:22"))
+    assert time.process_time() - started < 5
+    assert (plan.possible, plan.proved_minimal) == (False, True)
+    assert plan.reason is not None
+    assert "was not looked at" in plan.reason.message
+    few = make_room(states[:2], parse_request("4g.20gb:2"))
+    assert few.reason is not None
+    assert "moving 1 busy slice makes room" in few.reason.message
+
+
 def test_lint_names_a_gpu_once() -> None:
     """What a listing says otherwise than the table is told with the GPU's number once."""
     empty = [GpuState(A100)]
