@@ -81,12 +81,12 @@ def vector(days: list) -> Iterator[Figure]:
         cost = float(episodes.cost(3))
         assert abs(total[3] + cost) < 1e-9 * cost
         if threads == 1:
-            seconds = cpu_seconds(work, 5)
+            seconds = cpu_seconds(work, 3)
             name = "vector environment, random decisions, 64 days"
             yield Figure(name, decisions / seconds / 1e6, "M decisions/s/core", at_least=1.0)
         else:
             best = float("inf")
-            for _ in range(5):
+            for _ in range(3):
                 start = time.perf_counter()
                 work()
                 best = min(best, time.perf_counter() - start)
