@@ -28,8 +28,8 @@ class DqnConfig:
     scenario: str = setting("s0-tight", "Scenario of the days, as `migopt generate` takes it.")
     dispatch: str = setting("edf_ss_restricted", "Dispatch rule that runs the jobs.")
     seed: int = setting(0, "Seed of everything random in the run.", 0)
-    days: int = setting(400, "Training days (seeds from 1000000 on).", 1, 900_000)
-    validation_days: int = setting(40, "Days that choose the network (seeds from 2000000 on).", 1)
+    days: int = setting(300, "Training days (seeds from 1000000 on).", 1, 900_000)
+    validation_days: int = setting(30, "Days that choose the network (seeds from 2000000 on).", 1)
     layout: str = setting(
         "forecast", "What the network sees: paper, paper-binned, queue, forecast."
     )
@@ -39,39 +39,39 @@ class DqnConfig:
         "shared", "mlp: a value per partition; shared: asked once per partition."
     )
     slack: float = setting(
-        0.5, "Partitions forecast to cost this much more than the cheapest are not considered.", 0
+        0.3, "Partitions forecast to cost this much more than the cheapest are not considered.", 0
     )
     hidden: tuple[int, ...] = setting((64, 64), "Sizes of the hidden layers.")
-    double: bool = setting(True, "Double DQN: the network chooses, the target values.")
+    double: bool = setting(False, "Double DQN: the network chooses, the target values.")
     dueling: bool = setting(True, "Dueling head: value plus advantages.")
     compare: int = setting(
         6, "Partitions tried from each state under the same arrivals; 1: plain DQN.", 1
     )
     compare_arrivals: int = setting(4, "Jobs that come during a comparison, before Q is asked.", 1)
     compare_spread: float = setting(
-        0.5, "Noise in the choice of the others to try, in units of Q.", 0
+        1.0, "Noise in the choice of the others to try, in units of Q.", 0
     )
     n_step: int = setting(1, "Rewards in a target before it bootstraps.", 1, 64)
-    discount_min: float = setting(60.0, "A cost t minutes ahead counts e^(-t / this).", 1e-3)
-    steps: int = setting(1_500_000, "Decisions in all.", 1)
+    discount_min: float = setting(15.0, "A cost t minutes ahead counts e^(-t / this).", 1e-3)
+    steps: int = setting(48_000, "Decisions in all.", 1)
     episodes: int = setting(64, "Days stepped together.", 1, 4096)
     steps_per_update: float = setting(16.0, "Decisions per gradient step.", 0.01)
-    batch: int = setting(128, "Decisions in a gradient step.", 1)
-    buffer: int = setting(50_000, "Decisions that replay remembers.", 1)
-    learn_start: int = setting(10_000, "Decisions before the first gradient step.", 0)
-    learning_rate: float = setting(1e-3, "Of Adam, at the beginning.", 0)
-    final_learning_rate: float = setting(5e-5, "Of Adam, at the end; linear between.", 0)
-    huber: float = setting(1.0, "Error beyond which the loss is linear, in units of Q.", 1e-6)
+    batch: int = setting(512, "Decisions in a gradient step.", 1)
+    buffer: int = setting(90_000, "Decisions that replay remembers.", 1)
+    learn_start: int = setting(6_000, "Decisions before the first gradient step.", 0)
+    learning_rate: float = setting(2e-4, "Of Adam, at the beginning.", 0)
+    final_learning_rate: float = setting(5e-6, "Of Adam, at the end; linear between.", 0)
+    huber: float = setting(20.0, "Error beyond which the loss is linear, in units of Q.", 1e-6)
     value_weight: float = setting(
-        1.0, "Weight of the mean error of compared partitions; 0: only differences are learned.", 0
+        0.0, "With comparisons, weight of their mean error; 0: only differences are learned.", 0
     )
     clip: float = setting(10.0, "Greatest norm of a gradient.", 0)
     target_every: int = setting(500, "Gradient steps between copies to the target network.", 1)
-    average: float = setting(0.999, "Weight of the past in the averaged network that plays.", 0, 1)
-    epsilon_start: float = setting(0.5, "Share of random decisions at the beginning.", 0, 1)
-    epsilon_end: float = setting(0.02, "The same at the end of its schedule.", 0, 1)
+    average: float = setting(0.998, "Weight of the past in the averaged network that plays.", 0, 1)
+    epsilon_start: float = setting(0.1, "Share of random decisions at the beginning.", 0, 1)
+    epsilon_end: float = setting(0.05, "The same at the end of its schedule.", 0, 1)
     epsilon_share: float = setting(0.4, "Part of the run over which it falls, linearly.", 0, 1)
-    validate_every: int = setting(100_000, "Decisions between validations.", 1)
+    validate_every: int = setting(8_000, "Decisions between validations.", 1)
     save_every_s: float = setting(60.0, "Seconds between files to resume from.", 0)
 
     def __post_init__(self) -> None:
@@ -86,6 +86,11 @@ class DqnConfig:
             raise InputError("several partitions are compared over one step only", where="n_step")
         if self.days > FIRST_VALIDATION_SEED - FIRST_TRAINING_SEED:
             raise InputError("training days would reach the validation seeds", where="days")
+
+    @property
+    def bootstraps(self) -> bool:
+        """Whether targets ask the target network; otherwise forecasts alone value what follows."""
+        return self.compare == 1 or self.value_weight > 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return the settings as a document."""

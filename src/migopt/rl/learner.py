@@ -58,7 +58,7 @@ class Learner:
             self.online,
             self.target,
             double=config.double,
-            bootstrap=config.value_weight > 0,
+            bootstrap=config.bootstraps,
         )
         online = self.online
         rows = online.rows(batch.inputs, batch.actions)
@@ -71,7 +71,8 @@ class Learner:
         pull = (error - mean).clamp_(-config.huber, config.huber)
         if pull.shape[1] > 1:
             pull -= pull.mean(1, keepdim=True)
-        pull += mean.clamp(-config.huber, config.huber) * config.value_weight
+        weight = config.value_weight if config.compare > 1 else 1.0
+        pull += mean.clamp(-config.huber, config.huber) * weight
         pull.div_(len(error))
         slope = pull.view(-1, 1) if online.shared else torch.zeros_like(found)
         if not online.shared:

@@ -34,6 +34,8 @@ TINY = DqnConfig(
     validate_every=256,
     compare=3,
     compare_arrivals=2,
+    value_weight=0.5,
+    double=True,
 )
 
 
@@ -242,6 +244,13 @@ def test_it_solves_a_toy_with_a_known_optimum() -> None:
         average=0.99,
         validate_every=1_000,
         learning_rate=2e-3,
+        final_learning_rate=5e-5,
+        double=True,
+        discount_min=60.0,
+        huber=1.0,
+        epsilon_start=0.5,
+        epsilon_end=0.02,
+        buffer=50_000,
     )
     run = DqnRun(config, days[:4], days[4:])
     assert run.validate(run.learner.online.network()) > 1.0  # [7g]: 1 + 2 + 3 + 4 minutes per batch
