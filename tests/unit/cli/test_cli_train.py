@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -67,6 +70,28 @@ def test_a_file_and_options_train_a_policy_that_plays(tmp_path: Path) -> None:
     code, _, error = train("--config", str(tmp_path / "tiny.toml"), "-o", str(out))
     assert code == 2
     assert error.splitlines()[-1].endswith("holds a finished run; begin anew with --restart")
+
+
+def test_a_killed_run_ends_with_the_same_file(tmp_path: Path) -> None:
+    """A run killed by SIGKILL and started again leaves the policy and the curve of one that was not, byte by byte."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    (tmp_path / "tiny.toml").write_text(TINY + "save_every_s = 0.0\n")
+    command = [sys.executable, "-m", "migopt", "train", "dqn"]
+    command += ["--config", str(tmp_path / "tiny.toml"), "-o"]
+    subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)
+    killed = subprocess.Popen(
+        [*command, str(tmp_path / "killed")], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    resume = tmp_path / "killed" / "resume.safetensors"
+    while not resume.exists() and killed.poll() is None:
+        time.sleep(0.002)
+    killed.kill()
+    assert killed.wait() == -signal.SIGKILL
+    assert resume.exists()
+    subprocess.run([*command, str(tmp_path / "killed")], check=True, capture_output=True)
+    for name in ("policy.safetensors", "curve.csv"):
+        whole, again = ((tmp_path / run / name).read_bytes() for run in ("whole", "killed"))
+        assert whole == again
 
 
 def test_bad_settings_are_one_line(tmp_path: Path) -> None:
