@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 # Examples are the same on every run, and a slow shared machine is no failure.
 settings.register_profile("migopt", deadline=None, derandomize=True)
 settings.load_profile("migopt")
+
+# Started in the background, a shell has interrupts ignored; commands under test must not inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

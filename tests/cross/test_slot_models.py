@@ -52,7 +52,7 @@ def test_continuous_optimum_is_no_worse(seed):
     """The preemptive optimum in continuous time is at most the slot optimum, whatever the partition may do."""
     case = slot_case(seed, jobs=(2, 3))
     slots = SlotCpSat(case.partition, case.slot_ms).solve(case.instance, LIMIT)
-    exact = IntervalMilp(case.partition).solve(case.instance, Budget(20.0, gap=1e-4))
+    exact = IntervalMilp(case.partition).solve(case.instance, Budget(5.0, gap=1e-4))
     if slots.outcome is Outcome.INFEASIBLE_PARTITION:
         assert exact.outcome is Outcome.INFEASIBLE_PARTITION
         return
