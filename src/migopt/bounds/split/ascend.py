@@ -78,7 +78,7 @@ def ascend(
         value = evaluator(prices)
         if value > state.value:
             state.value, state.prices = value, prices.copy()
-        _step(
+        adam_step(
             prices,
             average,
             first,
@@ -105,7 +105,7 @@ def ascend(
 
 
 @compiled
-def _step(
+def adam_step(
     prices: Any,
     average: Any,
     first: Any,

@@ -136,6 +136,31 @@ def type_minutes(
 
 
 @compiled
+def walk_back(
+    grid: Any, delta: int, lost: int, steps: int, source: Any, jumped: Any, spent: Any
+) -> None:
+    """Write to ``spent`` the share of each interval that the best trajectory gives to each class."""
+    spent[:, :] = 0.0
+    m = spent.shape[0]
+    q, c, i = steps, source[steps], m - 1
+    while q > 0:
+        if jumped[q, c]:
+            q -= lost
+            c = source[q]
+            continue
+        q -= 1
+        begin, end = q * delta, min((q + 1) * delta, grid[m])
+        while grid[i] >= end:
+            i -= 1
+        at, h = end, i
+        while at > begin:
+            since = max(begin, grid[h])
+            spent[h, c] += (at - since) / (grid[h + 1] - grid[h])
+            at = since
+            h -= 1
+
+
+@compiled
 def trajectory(
     rates: Any, grid: Any, delta: int, lost: int, steps: int, jumped: Any, source: Any, spent: Any
 ) -> float:
@@ -186,21 +211,5 @@ def trajectory(
                 top = c
         g[q + 1] = f[top]
         source[q + 1] = top
-    spent[:, :] = 0.0
-    q, c, i = steps, source[steps], m - 1
-    while q > 0:
-        if jumped[q, c]:
-            q -= lost
-            c = source[q]
-            continue
-        q -= 1
-        begin, end = q * delta, min((q + 1) * delta, grid[m])
-        while grid[i] >= end:
-            i -= 1
-        at, h = end, i
-        while at > begin:
-            since = max(begin, grid[h])
-            spent[h, c] += (at - since) / (grid[h + 1] - grid[h])
-            at = since
-            h -= 1
+    walk_back(grid, delta, lost, steps, source, jumped, spent)
     return float(g[steps])

@@ -55,6 +55,16 @@ def hull(price: Any, row: int, surcharge: float, speed: Any, order: Any, out: An
 
 
 @compiled
+def set_piece(pieces: Any, n: int, scratch: Any, q: int, length: float, place: int) -> None:
+    """Write edge ``q`` of a hull as piece ``n``: marginal, work, position, lower vertex, upper vertex."""
+    pieces[n, 0] = scratch[q, 0]
+    pieces[n, 1] = scratch[q, 1] * length
+    pieces[n, 2] = place
+    pieces[n, 3] = scratch[q, 2]
+    pieces[n, 4] = scratch[q, 3]
+
+
+@compiled
 def _collect(
     lo: int,
     hi: int,
@@ -77,12 +87,8 @@ def _collect(
         for q in range(count):
             if scratch[q, 0] > limit:
                 break
-            work = scratch[q, 1] * lengths[i]
-            pieces[n, 0] = scratch[q, 0]
-            pieces[n, 1] = work
-            pieces[n, 2] = i - lo
-            pieces[n, 3] = scratch[q, 2]
-            pieces[n, 4] = scratch[q, 3]
+            set_piece(pieces, n, scratch, q, lengths[i], i - lo)
+            work = pieces[n, 1]
             total += work
             n += 1
     return n, total
@@ -152,6 +158,37 @@ def _merge(held: Any, n: int, own: Any, m: int, best: float, chosen: Any) -> tup
 
 
 @compiled
+def cheapest_pieces(
+    lo: int,
+    hi: int,
+    lengths: Any,
+    prices: Any,
+    row: int,
+    speed: Any,
+    order: Any,
+    guide: float,
+    scratch: Any,
+    pieces: Any,
+    held: Any,
+) -> tuple[int, float]:
+    """Write to ``held`` the cheapest pieces of intervals lo .. hi-1 that do the whole job; their number and work.
+
+    All pieces where they do less than the job. ``guide`` only saves time.
+    """
+    n, work = _collect(lo, hi, lengths, prices, row, speed, order, guide, scratch, pieces)
+    if work < 1.0 and guide < np.inf:
+        n, work = _collect(lo, hi, lengths, prices, row, speed, order, np.inf, scratch, pieces)
+    rank = np.argsort(pieces[:n, 0])
+    kept, total = 0, 0.0
+    while kept < n and total < 1.0:
+        for f in range(5):
+            held[kept, f] = pieces[rank[kept], f]
+        total += held[kept, 1]
+        kept += 1
+    return kept, total
+
+
+@compiled
 def job_part(
     jobs_from: int,
     jobs_to: int,
@@ -206,20 +243,9 @@ def job_part(
         best = beta[j] * max(0.0, times[hi] - due[j])
         tardy, end, used = best, -2, 0
         middle = min(max(due_interval[j], lo), hi)
-        n, work = _collect(
-            lo, middle, lengths, prices, row, speed[j], order[j], guide[j], scratch, pieces
+        kept, total = cheapest_pieces(
+            lo, middle, lengths, prices, row, speed[j], order[j], guide[j], scratch, pieces, held
         )
-        if work < 1.0 and guide[j] < np.inf:
-            n, work = _collect(
-                lo, middle, lengths, prices, row, speed[j], order[j], np.inf, scratch, pieces
-            )
-        rank = np.argsort(pieces[:n, 0])
-        kept, total = 0, 0.0
-        while kept < n and total < 1.0:
-            for f in range(5):
-                held[kept, f] = pieces[rank[kept], f]
-            total += held[kept, 1]
-            kept += 1
         if kept > 0 and total >= 1.0:
             guide[j] = 1.2 * held[kept - 1, 0] + 1e-12
             cost, count = _merge(held, kept, own, 0, best, chosen)
@@ -233,11 +259,7 @@ def job_part(
                 break
             count = hull(prices, row + m - lo, beta[j], speed[j], order[j], scratch, 0)
             for q in range(count):
-                own[q, 0] = scratch[q, 0]
-                own[q, 1] = scratch[q, 1] * lengths[m]
-                own[q, 2] = m - lo
-                own[q, 3] = scratch[q, 2]
-                own[q, 4] = scratch[q, 3]
+                set_piece(own, q, scratch, q, lengths[m], m - lo)
             cost, picked = _merge(held, kept, own, count, best - base, chosen)
             if base + cost < best:
                 best, end, used, tardy = base + cost, m, picked, base
@@ -245,11 +267,7 @@ def job_part(
             for q in range(count):
                 if total >= 1.0 and scratch[q, 0] >= held[kept - 1, 0]:
                     break
-                plain[0, 0] = scratch[q, 0]
-                plain[0, 1] = scratch[q, 1] * lengths[m]
-                plain[0, 2] = m - lo
-                plain[0, 3] = scratch[q, 2]
-                plain[0, 4] = scratch[q, 3]
+                set_piece(plain, 0, scratch, q, lengths[m], m - lo)
                 kept, total = _insert(held, kept, total, plain[0])
         value[j] = best
         ending[j] = end

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from migopt.bounds.split.job_part import _collect, _insert, _merge, hull
+from migopt.bounds.split.gpu_part import walk_back
+from migopt.bounds.split.job_part import _insert, _merge, cheapest_pieces, hull, set_piece
 from migopt.compiled import compiled
 
 #: What a job costs that can no longer end where it has to.
 NEVER = 1e30
-MEMORY, SQUARES, SMALL = 0.9, 0.999, 1e-3
 
 
 @compiled
@@ -57,20 +57,9 @@ def restricted_jobs(
         lo, hi, row = first[j], last[j], pair0[j]
         best, end, used = NEVER, -2, 0
         middle = min(max(due_interval[j], lo), hi)
-        n, work = _collect(
-            lo, middle, lengths, prices, row, speed[j], order[j], guide[j], scratch, pieces
+        kept, total = cheapest_pieces(
+            lo, middle, lengths, prices, row, speed[j], order[j], guide[j], scratch, pieces, held
         )
-        if work < 1.0 and guide[j] < np.inf:
-            n, work = _collect(
-                lo, middle, lengths, prices, row, speed[j], order[j], np.inf, scratch, pieces
-            )
-        rank = np.argsort(pieces[:n, 0])
-        kept, total = 0, 0.0
-        while kept < n and total < 1.0:
-            for f in range(5):
-                held[kept, f] = pieces[rank[kept], f]
-            total += held[kept, 1]
-            kept += 1
         if kept > 0 and total >= 1.0:
             guide[j] = 1.2 * held[kept - 1, 0] + 1e-12
             if earliest[j] < middle:
@@ -86,11 +75,7 @@ def restricted_jobs(
             if m >= earliest[j]:
                 count = hull(prices, row + m - lo, beta[j], speed[j], order[j], scratch, 0)
                 for q in range(count):
-                    own[q, 0] = scratch[q, 0]
-                    own[q, 1] = scratch[q, 1] * lengths[m]
-                    own[q, 2] = m - lo
-                    own[q, 3] = scratch[q, 2]
-                    own[q, 4] = scratch[q, 3]
+                    set_piece(own, q, scratch, q, lengths[m], m - lo)
                 cost, picked = _merge(held, kept, own, count, best - base, chosen)
                 if base + cost < best:
                     best, end, used = base + cost, m, picked
@@ -98,11 +83,7 @@ def restricted_jobs(
             for q in range(count):
                 if total >= 1.0 and scratch[q, 0] >= held[kept - 1, 0]:
                     break
-                plain[0, 0] = scratch[q, 0]
-                plain[0, 1] = scratch[q, 1] * lengths[m]
-                plain[0, 2] = m - lo
-                plain[0, 3] = scratch[q, 2]
-                plain[0, 4] = scratch[q, 3]
+                set_piece(plain, 0, scratch, q, lengths[m], m - lo)
                 kept, total = _insert(held, kept, total, plain[0])
         value[j] = best
         ending[j] = end
@@ -174,46 +155,5 @@ def restricted_trajectory(
                 top = c
         g[q + 1] = f[top]
         source[q + 1] = top
-    spent[:, :] = 0.0
-    q, c, i = steps, source[steps], m - 1
-    while q > 0:
-        if jumped[q, c]:
-            q -= lost
-            c = source[q]
-            continue
-        q -= 1
-        begin, end = q * delta, min((q + 1) * delta, grid[m])
-        while grid[i] >= end:
-            i -= 1
-        at, h = end, i
-        while at > begin:
-            since = max(begin, grid[h])
-            spent[h, c] += (at - since) / (grid[h + 1] - grid[h])
-            at = since
-            h -= 1
+    walk_back(grid, delta, lost, steps, source, jumped, spent)
     return float(g[steps])
-
-
-@compiled
-def adam_step(
-    prices: Any,
-    average: Any,
-    first: Any,
-    second: Any,
-    job_minutes: Any,
-    gpu_minutes: Any,
-    length: float,
-    at: int,
-    keep: float,
-) -> None:
-    """Take one Adam step upwards, stay at or above 0, and update the average."""
-    correct_first, correct_second = 1.0 - MEMORY**at, 1.0 - SQUARES**at
-    for q in range(prices.shape[0]):
-        for k in range(prices.shape[1]):
-            slope = job_minutes[q, k] - gpu_minutes[q, k]
-            m = MEMORY * first[q, k] + (1.0 - MEMORY) * slope
-            v = SQUARES * second[q, k] + (1.0 - SQUARES) * slope * slope
-            first[q, k], second[q, k] = m, v
-            move = length * (m / correct_first) / (np.sqrt(v / correct_second) + SMALL)
-            prices[q, k] = max(0.0, prices[q, k] + move)
-            average[q, k] = keep * average[q, k] + (1.0 - keep) * prices[q, k]

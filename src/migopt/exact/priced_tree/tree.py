@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from migopt.bounds.split.ascend import MEMORY, SQUARES, adam_step
 from migopt.bounds.split.problem import Floats
-from migopt.exact.priced_tree.kernel import adam_step
 from migopt.exact.priced_tree.levels import Level, Restrictions, first_problem
 from migopt.model import Instance
 
@@ -146,7 +146,8 @@ class Tree:
             keep = 0.99 if at > 100 else 1.0 - 1.0 / at if at < 10 else 0.93
             adam_step(
                 *(prices, average, first, second),
-                *(level.job_minutes, level.gpu_minutes, length, at, keep),
+                *(level.job_minutes, level.gpu_minutes, length),
+                *(1.0 - MEMORY**at, 1.0 - SQUARES**at, keep),
             )
             if at % LOOK == 0:
                 if settle(level.evaluate(average, node.restrictions), average):
