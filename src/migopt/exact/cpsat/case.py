@@ -17,6 +17,7 @@ from functools import cached_property
 from migopt.bounds.busy_vectors import BusyVectors, busy_vectors
 from migopt.errors import InputError
 from migopt.exact.cpsat.objective import Scale, split_power
+from migopt.exact.cpsat.terms import JobTerms
 from migopt.exact.partition_classes import covers, partition_classes
 from migopt.model import OFF_PARTITION, Instance, Job, Partition
 
@@ -38,7 +39,7 @@ Rows = tuple[Row, ...]
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(JobTerms):
     """A partition kept for the whole run, without preemption.
 
     Attributes
@@ -75,21 +76,6 @@ class Case:
     def count(self) -> int:
         """Number of jobs."""
         return len(self.durations)
-
-    @cached_property
-    def release(self) -> tuple[int, ...]:
-        """Releases in time units."""
-        return tuple(job.release_ms // self.scale.unit_ms for job in self.instance.jobs)
-
-    @cached_property
-    def due(self) -> tuple[int, ...]:
-        """Due dates in time units."""
-        return tuple(job.due_ms // self.scale.unit_ms for job in self.instance.jobs)
-
-    @cached_property
-    def late_cost(self) -> tuple[int, ...]:
-        """Cost per time unit of tardiness, by job."""
-        return tuple(self.scale.per_late * job.weight for job in self.instance.jobs)
 
     @cached_property
     def split(self) -> tuple[tuple[int, ...], dict[int, int]]:

@@ -6,11 +6,13 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
-from migopt.exact.slot_cpsat.variables import Variables
 from migopt.exact.slots.data import SlotData
+from migopt.exact.slots.variables import Variables
 
 
-def add_constraints(model: cp_model.CpModel, data: SlotData, var: Variables) -> None:
+def add_constraints(
+    model: cp_model.CpModel, data: SlotData, var: Variables[cp_model.IntVar]
+) -> None:
     """Add every constraint."""
     add_partitions(model, data, var)
     add_slices(model, data, var)
@@ -20,20 +22,9 @@ def add_constraints(model: cp_model.CpModel, data: SlotData, var: Variables) -> 
     add_equal_jobs(model, data, var)
 
 
-def done(data: SlotData, var: Variables, j: int, t: int) -> Any:
-    """Return "job j is done by the beginning of slot t", a constant outside the job's slots."""
-    if t <= data.first[j]:
-        return 0
-    return var.e[j, t] if t <= data.last[j] else 1
-
-
-def on_group(data: SlotData, var: Variables, j: int, t: int) -> dict[int, Any]:
-    """Return the variables of job j in slot t by group."""
-    inside = data.first[j] <= t <= data.last[j]
-    return {k: var.x[j, k, t] for k in data.fitting(j)} if inside else {}
-
-
-def add_partitions(model: cp_model.CpModel, data: SlotData, var: Variables) -> None:
+def add_partitions(
+    model: cp_model.CpModel, data: SlotData, var: Variables[cp_model.IntVar]
+) -> None:
     """One partition is in force in each slot; a change is one where a partition was not in force before."""
     classes = range(len(data.classes))
     for t in range(data.slots if data.changing else 1):
@@ -44,13 +35,11 @@ def add_partitions(model: cp_model.CpModel, data: SlotData, var: Variables) -> N
                     model.add(var.ch[t,] >= var.z[c, t] - var.z[c, t - 1])
 
 
-def add_slices(model: cp_model.CpModel, data: SlotData, var: Variables) -> None:
+def add_slices(model: cp_model.CpModel, data: SlotData, var: Variables[cp_model.IntVar]) -> None:
     """No group runs more jobs than the partition in force has slices of it."""
     for t in range(data.slots):
         for k in data.groups:
-            here = [
-                on_group(data, var, j, t)[k] for j in data.jobs if k in on_group(data, var, j, t)
-            ]
+            here = [var.on_group(data, j, t)[k] for j in data.jobs if k in var.on_group(data, j, t)]
             if here:
                 offered = sum(
                     kept.slices[k] * var.z[c, data.class_slot(c, t)]
@@ -60,40 +49,40 @@ def add_slices(model: cp_model.CpModel, data: SlotData, var: Variables) -> None:
                 model.add(sum(here) <= offered)
 
 
-def add_work(model: cp_model.CpModel, data: SlotData, var: Variables) -> None:
+def add_work(model: cp_model.CpModel, data: SlotData, var: Variables[cp_model.IntVar]) -> None:
     """A job runs on one slice at a time, until it is done; it is done when its work is."""
     for j in data.jobs:
         work: list[Any] = []
         for t in range(data.first[j], data.last[j] + 1):
-            here = on_group(data, var, j, t)
-            model.add(sum(here.values()) <= 1 - done(data, var, j, t))
+            here = var.on_group(data, j, t)
+            model.add(sum(here.values()) <= 1 - var.done(data, j, t))
             work += [data.full[j][k] * x for k, x in here.items()]
             if (j, t) in var.lost:
                 most = max(data.loss[j])
                 losing = sum(data.loss[j][k] * x for k, x in here.items())
                 model.add(var.lost[j, t] >= losing - most * (1 - var.ch[t,]))
                 work.append(-var.lost[j, t])
-            after = done(data, var, j, t + 1)
+            after = var.done(data, j, t + 1)
             model.add(sum(work) >= data.need[j] * after)
             if t > data.first[j]:
-                model.add(done(data, var, j, t) <= after)
+                model.add(var.done(data, j, t) <= after)
 
 
-def add_stays(model: cp_model.CpModel, data: SlotData, var: Variables) -> None:
+def add_stays(model: cp_model.CpModel, data: SlotData, var: Variables[cp_model.IntVar]) -> None:
     """A job that must not be stopped goes on where it is until it is done, and no partition changes then."""
     for j in data.jobs:
         if not data.stays[j]:
             continue
         for t in range(data.first[j], data.last[j]):
-            before, here = on_group(data, var, j, t), on_group(data, var, j, t + 1)
-            after = done(data, var, j, t + 1)
+            before, here = var.on_group(data, j, t), var.on_group(data, j, t + 1)
+            after = var.done(data, j, t + 1)
             for k, x in before.items():
                 model.add(here[k] >= x - after)
             if (t + 1,) in var.ch:
                 model.add(sum(before.values()) - after + var.ch[t + 1,] <= 1)
 
 
-def add_levels(model: cp_model.CpModel, data: SlotData, var: Variables) -> None:
+def add_levels(model: cp_model.CpModel, data: SlotData, var: Variables[cp_model.IntVar]) -> None:
     """At most one busy level holds in a slot, and it is as high as the slices that run jobs."""
     if not data.level_cost:
         return
@@ -101,7 +90,7 @@ def add_levels(model: cp_model.CpModel, data: SlotData, var: Variables) -> None:
         busy = [
             data.compute[k] * x
             for j in data.jobs
-            for k, x in on_group(data, var, j, t).items()
+            for k, x in var.on_group(data, j, t).items()
             if data.compute[k]
         ]
         model.add(sum(var.q[u, t] for u in data.level_cost) <= 1)
@@ -109,12 +98,14 @@ def add_levels(model: cp_model.CpModel, data: SlotData, var: Variables) -> None:
             model.add(sum(busy) <= sum(u * var.q[u, t] for u in data.level_cost))
 
 
-def add_equal_jobs(model: cp_model.CpModel, data: SlotData, var: Variables) -> None:
+def add_equal_jobs(
+    model: cp_model.CpModel, data: SlotData, var: Variables[cp_model.IntVar]
+) -> None:
     """Of jobs that nothing tells apart the first is done no later."""
     last: dict[object, int] = {}
     for j in data.jobs:
         key = (data.full[j], data.need[j], data.first[j], data.late[j], data.stays[j])
         if key in last:
             for t in range(data.first[j] + 1, data.last[j] + 1):
-                model.add(done(data, var, last[key], t) >= done(data, var, j, t))
+                model.add(var.done(data, last[key], t) >= var.done(data, j, t))
         last[key] = j

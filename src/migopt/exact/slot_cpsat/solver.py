@@ -10,11 +10,12 @@ from importlib.metadata import version
 from ortools.sat.python import cp_model
 
 from migopt.exact.slot_cpsat.constraints import add_constraints
-from migopt.exact.slot_cpsat.decode import to_plan
 from migopt.exact.slot_cpsat.objective import add_objective
-from migopt.exact.slot_cpsat.variables import Variables, add_variables
+from migopt.exact.slot_cpsat.variables import add_variables
 from migopt.exact.slots.answer import Found, answer, prepare
+from migopt.exact.slots.decode import to_plan
 from migopt.exact.slots.values import values
+from migopt.exact.slots.variables import Variables
 from migopt.model import Instance
 from migopt.results import Budget, SolveResult, StopReason
 
@@ -57,7 +58,7 @@ class SlotCpSat:
 class Watcher(cp_model.CpSolverSolutionCallback):
     """Takes every plan that the engine finds."""
 
-    def __init__(self, found: Found, var: Variables) -> None:
+    def __init__(self, found: Found, var: Variables[cp_model.IntVar]) -> None:
         super().__init__()
         self._found, self._var = found, var
         self.objectives: list[int] = []
@@ -68,7 +69,7 @@ class Watcher(cp_model.CpSolverSolutionCallback):
         self._found.plan_found(to_plan(self._found.data, self._var, self.value))
 
 
-def build(found: Found) -> tuple[cp_model.CpModel, Variables]:
+def build(found: Found) -> tuple[cp_model.CpModel, Variables[cp_model.IntVar]]:
     """Return the model of the data, hinted by the plan."""
     model = cp_model.CpModel()
     var = add_variables(model, found.data, values(found.data, found.plan))

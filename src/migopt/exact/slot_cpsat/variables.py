@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ortools.sat.python import cp_model
 
 from migopt.exact.slots.data import SlotData
 from migopt.exact.slots.values import Key, Values
+from migopt.exact.slots.variables import Variables
 
 Vars = dict[Key, cp_model.IntVar]
 
 
-@dataclass
-class Variables:
-    """The variables by index.
-
-    Attributes
-    ----------
-    x : dict
-        ``x[j, k, t]``: job j runs on a slice of group k in slot t.
-    z : dict
-        ``z[c, t]``: partition c is in force in slot t; only t = 0 where it cannot change.
-    ch : dict
-        ``ch[t]``: the partition changes at the beginning of slot t.
-    e : dict
-        ``e[j, t]``: job j is done by the beginning of slot t.
-    lost : dict
-        ``lost[j, t]``: work that job j loses to a change in slot t.
-    q : dict
-        ``q[u, t]``: u compute slices are busy in slot t, u > 0.
-    """
-
-    x: Vars
-    z: Vars
-    ch: Vars
-    e: Vars
-    lost: Vars
-    q: Vars
-
-
-def add_variables(model: cp_model.CpModel, data: SlotData, hints: Values) -> Variables:
+def add_variables(
+    model: cp_model.CpModel, data: SlotData, hints: Values
+) -> Variables[cp_model.IntVar]:
     """Add every variable with its hint."""
     found = Variables(
         x=_binary(model, "x", hints.x),

@@ -6,11 +6,11 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from migopt.exact.slot_milp.variables import Variables
 from migopt.exact.slots.data import SlotData
+from migopt.exact.slots.variables import Variables
 
 
-def add_constraints(model: pyo.ConcreteModel, data: SlotData, var: Variables) -> None:
+def add_constraints(model: pyo.ConcreteModel, data: SlotData, var: Variables[pyo.Var]) -> None:
     """Add every constraint."""
     model.rows = pyo.ConstraintList()
     add_partitions(model, data, var)
@@ -21,20 +21,7 @@ def add_constraints(model: pyo.ConcreteModel, data: SlotData, var: Variables) ->
     add_equal_jobs(model, data, var)
 
 
-def done(data: SlotData, var: Variables, j: int, t: int) -> Any:
-    """Return "job j is done by the beginning of slot t", a constant outside the job's slots."""
-    if t <= data.first[j]:
-        return 0
-    return var.e[j, t] if t <= data.last[j] else 1
-
-
-def on_group(data: SlotData, var: Variables, j: int, t: int) -> dict[int, Any]:
-    """Return the variables of job j in slot t by group."""
-    inside = data.first[j] <= t <= data.last[j]
-    return {k: var.x[j, k, t] for k in data.fitting(j)} if inside else {}
-
-
-def add_partitions(model: pyo.ConcreteModel, data: SlotData, var: Variables) -> None:
+def add_partitions(model: pyo.ConcreteModel, data: SlotData, var: Variables[pyo.Var]) -> None:
     """One partition is in force in each slot; a change is one where a partition was not in force before."""
     classes = range(len(data.classes))
     for t in range(data.slots if data.changing else 1):
@@ -45,13 +32,11 @@ def add_partitions(model: pyo.ConcreteModel, data: SlotData, var: Variables) -> 
                     model.rows.add(var.ch[t,] >= var.z[c, t] - var.z[c, t - 1])
 
 
-def add_slices(model: pyo.ConcreteModel, data: SlotData, var: Variables) -> None:
+def add_slices(model: pyo.ConcreteModel, data: SlotData, var: Variables[pyo.Var]) -> None:
     """No group runs more jobs than the partition in force has slices of it."""
     for t in range(data.slots):
         for k in data.groups:
-            here = [
-                on_group(data, var, j, t)[k] for j in data.jobs if k in on_group(data, var, j, t)
-            ]
+            here = [var.on_group(data, j, t)[k] for j in data.jobs if k in var.on_group(data, j, t)]
             if here:
                 offered = sum(
                     kept.slices[k] * var.z[c, data.class_slot(c, t)]
@@ -61,40 +46,40 @@ def add_slices(model: pyo.ConcreteModel, data: SlotData, var: Variables) -> None
                 model.rows.add(sum(here) <= offered)
 
 
-def add_work(model: pyo.ConcreteModel, data: SlotData, var: Variables) -> None:
+def add_work(model: pyo.ConcreteModel, data: SlotData, var: Variables[pyo.Var]) -> None:
     """A job runs on one slice at a time, until it is done; it is done when its work is."""
     for j in data.jobs:
         work: list[Any] = []
         for t in range(data.first[j], data.last[j] + 1):
-            here = on_group(data, var, j, t)
-            model.rows.add(sum(here.values()) <= 1 - done(data, var, j, t))
+            here = var.on_group(data, j, t)
+            model.rows.add(sum(here.values()) <= 1 - var.done(data, j, t))
             work += [data.full[j][k] * x for k, x in here.items()]
             if (j, t) in var.lost:
                 most = max(data.loss[j])
                 losing = sum(data.loss[j][k] * x for k, x in here.items())
                 model.rows.add(var.lost[j, t] >= losing - most * (1 - var.ch[t,]))
                 work.append(-var.lost[j, t])
-            after = done(data, var, j, t + 1)
+            after = var.done(data, j, t + 1)
             model.rows.add(sum(work) / data.need[j] >= after)
             if t > data.first[j]:
-                model.rows.add(done(data, var, j, t) <= after)
+                model.rows.add(var.done(data, j, t) <= after)
 
 
-def add_stays(model: pyo.ConcreteModel, data: SlotData, var: Variables) -> None:
+def add_stays(model: pyo.ConcreteModel, data: SlotData, var: Variables[pyo.Var]) -> None:
     """A job that must not be stopped goes on where it is until it is done, and no partition changes then."""
     for j in data.jobs:
         if not data.stays[j]:
             continue
         for t in range(data.first[j], data.last[j]):
-            before, here = on_group(data, var, j, t), on_group(data, var, j, t + 1)
-            after = done(data, var, j, t + 1)
+            before, here = var.on_group(data, j, t), var.on_group(data, j, t + 1)
+            after = var.done(data, j, t + 1)
             for k, x in before.items():
                 model.rows.add(here[k] >= x - after)
             if (t + 1,) in var.ch:
                 model.rows.add(sum(before.values()) - after + var.ch[t + 1,] <= 1)
 
 
-def add_levels(model: pyo.ConcreteModel, data: SlotData, var: Variables) -> None:
+def add_levels(model: pyo.ConcreteModel, data: SlotData, var: Variables[pyo.Var]) -> None:
     """At most one busy level holds in a slot, and it is as high as the slices that run jobs."""
     if not data.level_cost:
         return
@@ -102,7 +87,7 @@ def add_levels(model: pyo.ConcreteModel, data: SlotData, var: Variables) -> None
         busy = [
             data.compute[k] * x
             for j in data.jobs
-            for k, x in on_group(data, var, j, t).items()
+            for k, x in var.on_group(data, j, t).items()
             if data.compute[k]
         ]
         model.rows.add(sum(var.q[u, t] for u in data.level_cost) <= 1)
@@ -110,12 +95,12 @@ def add_levels(model: pyo.ConcreteModel, data: SlotData, var: Variables) -> None
             model.rows.add(sum(busy) <= sum(u * var.q[u, t] for u in data.level_cost))
 
 
-def add_equal_jobs(model: pyo.ConcreteModel, data: SlotData, var: Variables) -> None:
+def add_equal_jobs(model: pyo.ConcreteModel, data: SlotData, var: Variables[pyo.Var]) -> None:
     """Of jobs that nothing tells apart the first is done no later."""
     last: dict[object, int] = {}
     for j in data.jobs:
         key = (data.full[j], data.need[j], data.first[j], data.late[j], data.stays[j])
         if key in last:
             for t in range(data.first[j] + 1, data.last[j] + 1):
-                model.rows.add(done(data, var, last[key], t) >= done(data, var, j, t))
+                model.rows.add(var.done(data, last[key], t) >= var.done(data, j, t))
         last[key] = j

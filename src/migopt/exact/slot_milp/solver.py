@@ -9,12 +9,13 @@ import pyomo.environ as pyo
 
 from migopt.exact.slot_milp import engine
 from migopt.exact.slot_milp.constraints import add_constraints
-from migopt.exact.slot_milp.decode import to_plan
 from migopt.exact.slot_milp.objective import add_objective
-from migopt.exact.slot_milp.variables import Variables, add_variables
+from migopt.exact.slot_milp.variables import add_variables
 from migopt.exact.slots.answer import Found, answer, prepare
+from migopt.exact.slots.decode import to_plan
 from migopt.exact.slots.plan import Plan
 from migopt.exact.slots.values import values
+from migopt.exact.slots.variables import Variables
 from migopt.model import Instance
 from migopt.results import Budget, SolveResult, StopReason
 
@@ -78,7 +79,7 @@ class SlotMilp:
         return answer(found, stop, label, "slot_milp", note)
 
 
-def build(found: Found) -> tuple[pyo.ConcreteModel, Variables, float]:
+def build(found: Found) -> tuple[pyo.ConcreteModel, Variables[pyo.Var], float]:
     """Return the model of the data with the plan's values, and the unit of its objective."""
     model = pyo.ConcreteModel()
     unit = max(1.0, found.upper / OBJECTIVE)
@@ -121,7 +122,7 @@ def _stop(found: Found, stop: StopReason, gap: float) -> StopReason:
     return StopReason.GAP_REACHED if gap > 0 else StopReason.TIME_LIMIT
 
 
-def exclude(model: pyo.ConcreteModel, found: Found, var: Variables, plan: Plan) -> None:
+def exclude(model: pyo.ConcreteModel, found: Found, var: Variables[pyo.Var], plan: Plan) -> None:
     """Cut off the slots of every job that these leave unfinished, if only by a unit of work.
 
     Engines allow a row to be broken by a small tolerance; integers do not.

@@ -2,45 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyomo.environ as pyo
 
 from migopt.exact.slots.data import SlotData
-from migopt.exact.slots.values import Key, Values
-
-Vars = dict[Key, pyo.Var]
-
-
-@dataclass
-class Variables:
-    """The variables by index.
-
-    Attributes
-    ----------
-    x : dict
-        ``x[j, k, t]``: job j runs on a slice of group k in slot t.
-    z : dict
-        ``z[c, t]``: partition c is in force in slot t; only t = 0 where it cannot change.
-    ch : dict
-        ``ch[t]``: the partition changes at the beginning of slot t.
-    e : dict
-        ``e[j, t]``: job j is done by the beginning of slot t.
-    lost : dict
-        ``lost[j, t]``: work that job j loses to a change in slot t.
-    q : dict
-        ``q[u, t]``: u compute slices are busy in slot t, u > 0.
-    """
-
-    x: Vars
-    z: Vars
-    ch: Vars
-    e: Vars
-    lost: Vars
-    q: Vars
+from migopt.exact.slots.values import Values
+from migopt.exact.slots.variables import Variables
 
 
-def add_variables(model: pyo.ConcreteModel, data: SlotData, hints: Values) -> Variables:
+def add_variables(model: pyo.ConcreteModel, data: SlotData, hints: Values) -> Variables[pyo.Var]:
     """Add every variable with its first value."""
     model.x = pyo.Var(list(hints.x), domain=pyo.Binary, initialize=hints.x)
     model.z = pyo.Var(list(hints.z), domain=pyo.Binary, initialize=hints.z)

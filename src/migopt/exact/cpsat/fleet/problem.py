@@ -15,6 +15,7 @@ from functools import cached_property
 
 from migopt.bounds.busy_vectors import BusyVectors, busy_vectors
 from migopt.exact.cpsat.objective import Counts, Scale, split_power
+from migopt.exact.cpsat.terms import JobTerms
 from migopt.exact.partition_classes import PartitionClass, partition_classes
 from migopt.model import OFF_PARTITION, GpuModel, Instance, Job
 
@@ -107,7 +108,7 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Fleet:
+class Fleet(JobTerms):
     """The problem: kinds, whether partitions change, units.
 
     ``changing`` is False where every GPU keeps one partition.
@@ -124,21 +125,6 @@ class Fleet:
     def count(self) -> int:
         """Number of jobs."""
         return len(self.instance.jobs)
-
-    @cached_property
-    def release(self) -> tuple[int, ...]:
-        """Releases in time units."""
-        return tuple(job.release_ms // self.scale.unit_ms for job in self.instance.jobs)
-
-    @cached_property
-    def due(self) -> tuple[int, ...]:
-        """Due dates in time units."""
-        return tuple(job.due_ms // self.scale.unit_ms for job in self.instance.jobs)
-
-    @cached_property
-    def late_cost(self) -> tuple[int, ...]:
-        """Cost per time unit of tardiness, by job."""
-        return tuple(self.scale.per_late * job.weight for job in self.instance.jobs)
 
     @cached_property
     def horizon(self) -> int:

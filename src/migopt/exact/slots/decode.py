@@ -1,17 +1,15 @@
-"""From values of CP-SAT's variables to a plan."""
+"""From values of an engine's variables to a plan."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ortools.sat.python import cp_model
-
-from migopt.exact.slot_cpsat.variables import Variables
 from migopt.exact.slots.data import SlotData
 from migopt.exact.slots.plan import Plan, settled
+from migopt.exact.slots.variables import V, Variables
 
 
-def to_plan(data: SlotData, var: Variables, value: Callable[[cp_model.IntVar], int]) -> Plan:
+def to_plan(data: SlotData, var: Variables[V], value: Callable[[V], float]) -> Plan:
     """Return the plan of a solution; ``value`` reads a variable."""
     runs: list[dict[int, int]] = [{} for _ in data.jobs]
     for (j, k, t), x in var.x.items():
