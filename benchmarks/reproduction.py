@@ -171,7 +171,8 @@ def table3(found: dict[str, Runs]) -> str:
         static = best_static(runs)
         bases = [f"{R}+no_mig", static, f"{R}+day_night"]
         shown = [*bases, f"{R}+static:3", f"{R}+static:best_day", f"{R}+look_ahead"]
-        shown += ["edf_ss+look_ahead", f"{R}+dqn", "priced+priced"]
+        shown += ["edf_ss+look_ahead", f"{R}+dqn", f"{R}+miso", "edf_ss+miso", "priced+priced"]
+        shown += ["receding_horizon+receding_horizon", "rollout+rollout"]
         whole = recalibrated(
             runs, [*bases, f"{R}+dqn" if f"{R}+dqn" in runs else f"{R}+look_ahead"]
         )
@@ -382,7 +383,7 @@ def room(found: dict[str, Runs]) -> str:
             for seed, record in records.items():
                 if record.proven_lower is not None and record.claims == "bound":
                     bounds[seed] = max(bounds.get(seed, 0.0), record.proven_lower)
-        for entry in (f"{R}+no_mig", f"{R}+static:6", f"{R}+day_night"):
+        for entry in (f"{R}+no_mig", best_static(runs), f"{R}+day_night"):
             records = runs.get(entry, {})
             pairs = [(bounds[s], cost(records[s])) for s in records if s in bounds]
             rows.append([name, f"`{entry}`", percent_text(ratio(pairs)), str(len(pairs))])

@@ -18,11 +18,27 @@ _SUFFIXES = (".json.gz", ".json")
 
 @dataclass(frozen=True, slots=True)
 class Competitor:
-    """An entry of a suite: its name in tables, what is resolved, and the classes it runs on."""
+    """An entry of a suite: its name in tables, what is resolved, and where it runs.
+
+    Attributes
+    ----------
+    name, spec : str
+    classes : tuple of str, optional
+        Only on instances of these classes.
+    seeds : int, optional
+        Only on the first so many seeds of a group.
+    """
 
     name: str
     spec: str
     classes: tuple[str, ...] | None
+    seeds: int | None
+
+    def competes(self, instance: InstanceSpec, place: int) -> bool:
+        """Return whether it runs on an instance at the seed in this place (from 0) of its group."""
+        if self.classes is not None and instance.instance_class not in self.classes:
+            return False
+        return self.seeds is None or place < self.seeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +118,11 @@ def _runs(
 ) -> Iterator[RunSpec]:
     budget, keep = table.budget, table.keep_schedules
     for instance, seeds in instances:
-        for seed in seeds:
+        for place, seed in enumerate(seeds):
             kept = keep == "all" or (keep == "first_seed" and seed == seeds[0])
             unchecked = table.check_schedules == "first_seed" and seed != seeds[0]
             for competitor in competitors:
-                if (
-                    competitor.classes is not None
-                    and instance.instance_class not in competitor.classes
-                ):
+                if not competitor.competes(instance, place):
                     continue
                 for limit in budget.time_limits_s:
                     label = budget_label(limit, budget.gap, budget.threads)
@@ -154,7 +167,8 @@ def _competitors(table: SuiteFile, path: Path) -> Iterator[Competitor]:
                 source=source,
             )
         seen[name] = index
-        yield Competitor(name, spec, None if entry.classes is None else tuple(entry.classes))
+        classes = None if entry.classes is None else tuple(entry.classes)
+        yield Competitor(name, spec, classes, entry.seeds)
 
 
 def _absolute(spec: str, folder: Path) -> str:

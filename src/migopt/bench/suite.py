@@ -35,11 +35,15 @@ class BudgetTable(_Table):
 
 
 class EntryTable(_Table):
-    """One competitor: a solver's name or file, or a policy string, and where it competes."""
+    """One competitor: a solver's name or file, or a policy string, and where it competes.
+
+    ``seeds``: on the first so many seeds of every group only, for entries that cost much.
+    """
 
     spec: Annotated[str, Field(min_length=1)]
     name: str | None = None
     classes: list[str] | None = None
+    seeds: Annotated[int, Field(ge=1, le=100_000)] | None = None
 
 
 class InstanceTable(_Table):
@@ -169,11 +173,14 @@ def _first_error(error: ValidationError, source: str) -> InputError:
 
 def _keys(loc: tuple[int | str, ...]) -> list[int | str]:
     """Return the path without pydantic's names for the branches of a union."""
-    branches = ("list[", "constrained-", "EntryTable")
-    return [part for part in loc if isinstance(part, int) or not part.startswith(branches)]
+    tables, types = ("list[", "constrained-", "EntryTable"), ("str", "int", "float")
+    return [
+        part
+        for part in loc
+        if isinstance(part, int) or not (part.startswith(tables) or part in types)
+    ]
 
 
 def _place(loc: tuple[int | str, ...]) -> str:
-    keys = [part for part in _keys(loc) if part not in ("str", "int", "float")]
-    parts = [f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys]
+    parts = [f"[{key}]" if isinstance(key, int) else f".{key}" for key in _keys(loc)]
     return "".join(parts).removeprefix(".")

@@ -45,6 +45,22 @@ def test_suite_runs_at_reduced_size(suite: str, tmp_path: Path) -> None:
             assert fields["status"] is Status.OK or fields["reason"]
 
 
+@pytest.mark.parametrize("suite", ["s0-table3", "s0-gaps"])
+def test_every_policy_plays_on_the_same_days(suite: str) -> None:
+    """In both scenarios each policy, the shipped network included, plays on the first 30 days at least."""
+    runs = load_suite(ROOT / "benchmarks" / "suites" / f"{suite}.toml").runs
+    seeds: dict[tuple[str, str], set[int]] = {}
+    for run in runs:
+        seeds.setdefault((run.instance.instance_class, run.spec), set()).add(run.seed)
+    joint = [f"{name}+{name}" for name in ("priced", "rollout", "receding_horizon")]
+    rules = ("no_mig", "static:2", "static:best_day", "day_night", "look_ahead", "miso", "dqn")
+    for scenario in ("s0-slack", "s0-tight"):
+        for spec in (*joint, *(f"edf_ss_restricted+{rule}" for rule in rules)):
+            assert seeds[scenario, spec] >= set(range(1, 31)), (scenario, spec)
+        if suite == "s0-table3":
+            assert seeds[scenario, "edf_ss_restricted+dqn"] == set(range(1, 501))
+
+
 def _reproduction() -> ModuleType:
     path = ROOT / "benchmarks" / "reproduction.py"
     spec = importlib.util.spec_from_file_location("reproduction", path)

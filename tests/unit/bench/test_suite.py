@@ -89,6 +89,19 @@ def test_entries_for_some_classes(tmp_path: Path) -> None:
         suite(tmp_path, some.replace('["small"]', '["smal"]') + second)
 
 
+def test_entries_for_the_first_seeds(tmp_path: Path) -> None:
+    """An entry with ``seeds = 1`` runs on the first seed of a group's list only, whatever its number."""
+    some = GOOD.replace('"fifo+static:1"', '{spec = "fifo+static:1", seeds = 1}')
+    loaded = suite(tmp_path, some.replace("seeds = 2", "seeds = [7, 9]"))
+    assert [(run.seed, run.entry) for run in loaded.runs] == [
+        (7, "edf_fs+static:3"),
+        (7, "fifo+static:1"),
+        (9, "edf_fs+static:3"),
+    ]
+    with pytest.raises(InputError, match=r"entries\[1\]\.seeds: .*greater than or equal to 1"):
+        suite(tmp_path, some.replace("seeds = 1", "seeds = 0"))
+
+
 def test_which_schedules_are_kept(tmp_path: Path) -> None:
     """``first_seed`` keeps those of one seed per instance, ``none`` none."""
     first = suite(tmp_path, 'keep_schedules = "first_seed"\n' + GOOD)
