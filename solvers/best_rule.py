@@ -39,21 +39,22 @@ class BestRule:
         start = time.perf_counter()
         policies = [f"{rule}+best_fixed" for rule in RULES]
         policies += ["edf_fs+no_mig"] if instance.mig_off else []
-        best, stop = None, StopReason.FINISHED
+        best, stop, refused = None, StopReason.FINISHED, ""
         for policy in policies:
             if best and budget.time_limit_s and time.perf_counter() - start > budget.time_limit_s:
                 stop = StopReason.TIME_LIMIT
                 break
-            schedule = resolve(policy).solve(instance, budget).schedule
-            if schedule is None:
+            result = resolve(policy).solve(instance, budget)
+            if result.schedule is None:
+                refused = refused or result.message
                 continue
+            schedule = result.schedule
             cost = measure(instance, schedule).cost_exact
             if best is None or cost < best[0]:
                 best = (cost, schedule, policy)
         wall_s = time.perf_counter() - start
         if best is None:
-            message = "no fixed partition runs every job"
-            return SolveResult(Outcome.NOTHING, stop, wall_s=wall_s, message=message)
+            return SolveResult(Outcome.INFEASIBLE_PARTITION, stop, wall_s=wall_s, message=refused)
         return SolveResult(
             Outcome.FEASIBLE,
             stop,

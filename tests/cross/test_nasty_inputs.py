@@ -97,3 +97,18 @@ def test_a_job_that_fits_no_slice_of_the_partition_makes_it_infeasible(spec):
     assert answer.outcome is Outcome.INFEASIBLE_PARTITION
     assert answer.schedule is None
     assert "job 3" in answer.result.message
+
+
+@pytest.mark.parametrize(
+    "spec", ["interval_milp", "cpsat", "slot_milp", "slot_cpsat", "day_plan", "best_rule"]
+)
+@pytest.mark.parametrize("mig_off", [False, True])
+def test_no_partition_for_all_jobs_where_none_may_change(spec, mig_off):
+    """One job runs on 7g only, one on 3g only, and nothing changes: infeasible_partition, with a job and a place."""
+    jobs = [make_job(i, ms=60_000, speed={p: 10**6}) for i, p in enumerate(("7g.40gb", "3g.20gb"))]
+    instance = make_instance(*jobs, scope="never", mig_off=mig_off)
+    answer = solve(instance, spec, budget=Budget(2.0))
+    assert answer.outcome is Outcome.INFEASIBLE_PARTITION
+    assert answer.schedule is None
+    assert "job 1 fits no slice of partition 1" in answer.result.message or spec == "best_rule"
+    assert "job" in answer.result.message

@@ -46,6 +46,8 @@ class Board:
         self.upper_by = ""
         self.bounds: dict[tuple[str, str], Bound] = {}
         self.stages: list[Stage] = []
+        #: Why no legal schedule exists, where that is known.
+        self.infeasible = ""
         #: Numbers that a running step reports; they count only once its result is in.
         self._live: tuple[float | None, float | None] = (None, None)
 

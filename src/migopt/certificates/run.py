@@ -30,6 +30,8 @@ from migopt.registry import find_entry
 from migopt.results import Budget, Outcome, SolveResult
 
 DEFAULT_SECONDS = 60.0
+#: Steps that look at every partition there is: where one finds none for every job, there is no schedule.
+PROVING = ("cpsat", "interval_milp", "day_plan")
 #: Seconds kept at the end for scoring and the file, and per job; at most this share of the limit.
 LAST_S, LAST_PER_JOB_S, LAST_SHARE = 0.3, 0.0005, 0.05
 
@@ -84,10 +86,20 @@ def certify(
     board = Board(problem, clock, progress)
     bound: Any = None
     with clock.catching():
+        board.infeasible = _no_schedule(problem)
         for step in _steps(problem):
             bound = _run(step, board, Budget(None, 0.0, threads, seed)) or bound
         periods = _periods(board, bound)
     return _certificate(board, periods, time_limit_s, prepare_s)
+
+
+def _no_schedule(instance: Instance) -> str:
+    """Return why no legal schedule exists, '' where that is not plain from the partitions of one GPU."""
+    if len(instance.gpus) != 1 or instance.repartition.scope != "never":
+        return ""
+    from migopt.exact.partition_classes import why_no_partition
+
+    return why_no_partition(instance) or ""
 
 
 def _steps(instance: Instance) -> list[Step]:
@@ -125,6 +137,9 @@ def _steps(instance: Instance) -> list[Step]:
 def _run(step: Step, board: Board, budget: Budget) -> Any:
     """Run one step if it applies and time is left; return the splitting bound's prices, if it is that."""
     clock = board.clock
+    if board.infeasible and step.name != "closed_form":
+        board.skip(step.name, str(Outcome.INFEASIBLE_PARTITION), "no schedule exists")
+        return None
     reason = _why_not(step, board)
     if reason:
         board.skip(step.name, str(Outcome.NOT_APPLICABLE), reason)
@@ -163,6 +178,8 @@ def _run(step: Step, board: Board, budget: Budget) -> Any:
     if isinstance(result, SolveResult) and not result.wall_s:
         result = replace(result, wall_s=time.perf_counter() - began)
     board.take(step.name, result)
+    if step.name in PROVING and result.outcome is Outcome.INFEASIBLE_PARTITION:
+        board.infeasible = result.message
     return prices
 
 
@@ -215,7 +232,6 @@ def _certificate(
 ) -> Certificate:
     metrics, clock = board.metrics, board.clock
     stop = "interrupted" if clock.interrupted else ("time_limit" if clock.over() else "finished")
-    refused = [s.message for s in board.stages if s.outcome == str(Outcome.INFEASIBLE_PARTITION)]
     return Certificate(
         board.instance,
         instance_digest(board.instance),
@@ -228,7 +244,7 @@ def _certificate(
         tuple(board.stages),
         periods,
         stop,
-        refused[0] if refused and board.schedule is None else "",
+        board.infeasible if board.schedule is None else "",
         limit,
         round(prepare_s, 3),
         round(clock.spent, 3),

@@ -87,8 +87,8 @@ def policies(board: Board, seconds: float, budget: Budget) -> SolveResult:
     wall = time.perf_counter() - began
     if best is None:
         message = reasons[0] if reasons else "no policy was tried"
-        outcome = Outcome.INFEASIBLE_PARTITION if reasons else Outcome.NOTHING
-        return SolveResult(outcome, StopReason.FINISHED, wall_s=wall, message=message)
+        # Policies keep partitions or follow rules; that none of them ran every job proves nothing.
+        return SolveResult(Outcome.NOTHING, StopReason.FINISHED, wall_s=wall, message=message)
     message = f"{best[2]}, the best of {tried} policies"
     return SolveResult(Outcome.FEASIBLE, StopReason.FINISHED, best[1], wall_s=wall, message=message)
 

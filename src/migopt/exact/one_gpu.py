@@ -100,6 +100,12 @@ class OneGpu:
         return float(self.release.max() + self.slowest.sum() + self.tau * self.jobs)
 
     @cached_property
+    def holds_all(self) -> bool:
+        """Whether some class, kept for the whole run, has a slice for every job."""
+        offers = [self.counts[list(members)].sum(axis=0) > 0 for members in self.classes]
+        return any(bool((self.speed[:, own] > 0).any(axis=1).all()) for own in offers)
+
+    @cached_property
     def constant(self) -> float:
         """The instance's cost of idle energy, to be added to every cost of a model."""
         return float(self.instance.constant_cost)
@@ -145,7 +151,7 @@ def one_gpu(
     speed *= MS_PER_MINUTE
     for row, job in zip(speed, instance.jobs, strict=True):
         if not row.max(initial=0.0) > 0:
-            where = f"partition {partition}" if case == "mig" else "MIG off"
+            where = "MIG off" if case == "off" else f"partition {partition or 'of any number'}"
             raise InfeasiblePartitionError(f"job {job.id} does not fit {where}", job.id)
     a = instance.weight_a
     late = [float(job.weight / ((a + 1) * instance.total_weight)) for job in instance.jobs]

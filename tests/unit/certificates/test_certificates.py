@@ -19,6 +19,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from factories import A100, make_instance, make_job
 from migopt.api import certify
 from migopt.bounds.split import Multipliers, proven_lower
 from migopt.certificates import Bound, read_certificate, steps, verify, write_certificate
@@ -344,8 +345,19 @@ def test_a_bound_is_kept_without_a_schedule():
     assert made.upper is None
     assert made.schedule is None
     assert made.lower > 0
-    assert made.infeasible
+    assert "runs every job: job" in made.infeasible
+    assert {stage.outcome for stage in made.stages} == {"bound_only", "infeasible_partition"}
+    assert made.wall_s < 1.0
     assert _faults(json.loads(json.dumps(certificate_to_dict(made)))) == []
+
+
+@pytest.mark.parametrize(("scope", "gpus"), [("gpu", 1), ("never", 2)])
+def test_policies_that_find_nothing_prove_nothing(scope, gpus):
+    """Jobs for two different partitions, more than CP-SAT covers: no schedule found, none ruled out."""
+    speeds = ({"7g.40gb": 1_000_000}, {"3g.20gb": 1_000_000})
+    jobs = [make_job(i, ms=1000, speed=speeds[i % 2], preemptible=False) for i in range(82)]
+    made = certify(make_instance(*jobs, scope=scope, gpus=(A100,) * gpus), time_limit_s=1.0)
+    assert made.infeasible == ""
 
 
 def test_contradictions_are_errors():

@@ -19,6 +19,7 @@ from migopt.exact.day_plan.stretches import Found, improve_stretches, transplant
 from migopt.exact.interval_milp.decode import compared, roundings
 from migopt.exact.interval_milp.orders import is_valid
 from migopt.exact.one_gpu import OneGpu, one_gpu
+from migopt.exact.partition_classes import why_no_partition
 from migopt.metrics import measure
 from migopt.model import Instance, Schedule
 from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
@@ -79,6 +80,13 @@ class DayPlan:
         if not instance.jobs:
             first = (instance.catalogue(0)[1],)
             return SolveResult(Outcome.FEASIBLE, StopReason.FINISHED, Schedule(first, ()))
+        problems = _problems(instance)
+        if not problems:
+            return SolveResult(
+                Outcome.INFEASIBLE_PARTITION,
+                StopReason.FINISHED,
+                message=why_no_partition(instance) or "no schedule runs every job",
+            )
         limit = DEFAULT_SECONDS if budget.time_limit_s is None else budget.time_limit_s
         history: list[TrajectoryPoint] = []
 
@@ -88,7 +96,7 @@ class DayPlan:
             if self.progress is not None:
                 self.progress(now, cost)
 
-        runs = [Found(problem, DayOrder(problem)) for problem in _problems(instance)]
+        runs = [Found(problem, DayOrder(problem)) for problem in problems]
         stop = _improve(runs, began, limit, budget.seed, tell)
         found = min(runs, key=lambda item: item.cost)
         if found.plan is not None:

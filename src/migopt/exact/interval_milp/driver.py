@@ -33,6 +33,7 @@ from migopt.exact.interval_milp.refine import (
 )
 from migopt.exact.interval_milp.variables import Layout, Mode
 from migopt.exact.one_gpu import Floats, OneGpu, one_gpu
+from migopt.exact.partition_classes import why_no_partition
 from migopt.exact.priced_tree.tree import Tree
 from migopt.metrics import measure
 from migopt.model import Instance, Schedule
@@ -133,6 +134,8 @@ class _Run:
         self.trajectory: list[TrajectoryPoint] = []
         self.hint_cost: float | None = None
         self.stop = StopReason.FINISHED
+        #: Why a case was left out.
+        self.refused = "no partition runs every job"
         self.counts = {"rounds": 0, "integer_models": 0, "columns": 0, "rows": 0, "points": 0}
         free = instance.preemption.mode == "free" or (
             instance.preemption.mode == "cost" and instance.preemption.resume_overhead_ms == 0
@@ -146,11 +149,13 @@ class _Run:
         instance = self.instance
         if not instance.jobs:
             return self._empty()
-        try:
-            sides = self._sides()
-        except InfeasiblePartitionError as error:
+        sides = self._sides()
+        if not sides:
+            told = None
+            if not isinstance(self.solver.partition, int):
+                told = why_no_partition(instance)
             return SolveResult(
-                Outcome.INFEASIBLE_PARTITION, StopReason.FINISHED, message=str(error)
+                Outcome.INFEASIBLE_PARTITION, StopReason.FINISHED, message=told or self.refused
             )
         self.sides = sides
         self._start_from_hint()
@@ -161,7 +166,7 @@ class _Run:
 
     def _sides(self) -> list[_Side]:
         instance, partition = self.instance, self.solver.partition
-        sides, refused = [], None
+        sides = []
         scope = instance.repartition.scope
         fixed = partition if isinstance(partition, int) else None
         cases: list[Literal["mig", "off"]] = ["mig"]
@@ -171,7 +176,7 @@ class _Run:
             try:
                 problem = one_gpu(instance, case, partition=fixed if case == "mig" else None)
             except InfeasiblePartitionError as error:
-                refused = error
+                self.refused = str(error)
                 continue
             single = len(problem.classes) == 1
             mode: Mode = "ignore"
@@ -181,6 +186,8 @@ class _Run:
                 mode = "one"
             elif not single and (problem.tau > 0 or self.solver.max_changes is not None):
                 mode = "change"
+            if mode == "one" and not problem.holds_all:
+                continue
             order = EventOrder(problem)
             changes = 0 if mode == "one" else self.solver.max_changes
             sides.append(
@@ -198,8 +205,6 @@ class _Run:
                     windows=Windows.open(problem),
                 )
             )
-        if not sides and refused is not None:
-            raise refused
         return sides
 
     def _start_from_hint(self) -> None:

@@ -17,7 +17,7 @@ from itertools import pairwise
 from migopt.bounds.busy_vectors import BusyVectors, busy_vectors
 from migopt.errors import InfeasiblePartitionError, InputError
 from migopt.exact.cpsat.objective import Scale
-from migopt.exact.partition_classes import partition_classes
+from migopt.exact.partition_classes import EXAMPLES, partition_classes
 from migopt.model import OFF_PARTITION, Instance, Job, Partition
 from migopt.units import ceil_div
 
@@ -231,15 +231,17 @@ def _fitting(
     choices = [[c] for c in classes if c not in together]
     choices += [together] if together else []
     kept: list[SlotClass] = []
-    misfit: Job | None = None
+    misfits: list[tuple[int, str]] = []
     for choice in choices:
         out = _misfit(instance, vectors, choice)
-        misfit = misfit or out
-        kept += choice if out is None else []
+        if out is None:
+            kept += choice
+        else:
+            misfits.append((out.id, " or ".join(c.label for c in choice[:EXAMPLES])))
     if not kept:
-        assert misfit is not None
-        labels = ", ".join(c.label for c in classes[:3])
-        raise InfeasiblePartitionError(f"job {misfit.id} fits no slice of {labels}", misfit.id)
+        more = f", and {len(misfits) - EXAMPLES} more" if len(misfits) > EXAMPLES else ""
+        told = ", ".join(f"job {job} fits no slice of {label}" for job, label in misfits[:EXAMPLES])
+        raise InfeasiblePartitionError(told + more, misfits[0][0])
     return [c for c in classes if c in kept]
 
 

@@ -38,7 +38,12 @@ class BestFixed:
             if best is None or cost < best[0]:
                 best = (cost, number)
         if best is None:
-            raise refused or MigoptError("the catalogue is empty")
+            if refused is None:
+                raise MigoptError("the catalogue is empty")
+            raise InfeasiblePartitionError(
+                f"no partition kept on every GPU runs every job; the last one: {refused}",
+                refused.job_id,
+            )
         return Static((best[1],))
 
     def partition(self, state: SimState, gpu: int) -> PartitionDecision:
