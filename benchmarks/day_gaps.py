@@ -5,7 +5,8 @@
     python benchmarks/day_gaps.py --limit 240 --seeds 1 --scenarios smartmig
 
 On one GPU plan and bound run side by side, one process each, for ``--limit`` seconds of wall time, with
-compiled code loaded before; with ``--one-by-one`` first the bound and then the plan, in half of the time
+compiled code loaded before (``course`` says what each had after how many seconds); with
+``--one-by-one`` first the bound and then the plan, in half of the time
 each. With ``--processor-time`` limits count seconds of processor time of the one process that each side
 is, so that a loaded machine gives the figures of a free one. The plan is checked and measured, the
 bound's stored prices are evaluated exactly. With ``--out`` every row is written at once, and days that
@@ -32,7 +33,7 @@ from typing import Any
 from migopt.api import show_versions, solve
 from migopt.io.generators import generate
 from migopt.model import Instance
-from migopt.results import Budget, active_gap
+from migopt.results import Budget, TrajectoryPoint, active_gap
 
 POLICIES = ("edf_ss_restricted+static:3", "edf_ss_restricted+day_night")
 ROOT = Path(__file__).resolve().parent.parent
@@ -76,7 +77,22 @@ def run(
         "wall_s": round(answer.wall_s, 1),
         "cpu_s": round(now.user - cpu.user + now.system - cpu.system, 1),
         "parts": parts,
+        "course": _course(answer.result.trajectory),
     }
+
+
+def _course(points: tuple[TrajectoryPoint, ...]) -> list[tuple[int, float]]:
+    """Return (second, best value so far) at doubling times and at the end."""
+    pairs = [(p.wall_s, p.upper if p.lower is None else p.lower) for p in points]
+    kept, due = [], 7.5
+    for at, value in pairs:
+        if value is not None and at >= due:
+            kept.append((round(at), value))
+            while due <= at:
+                due *= 2
+    if pairs and pairs[-1][1] is not None:
+        kept.append((round(pairs[-1][0]), pairs[-1][1]))
+    return kept
 
 
 def day(
