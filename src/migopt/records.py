@@ -9,6 +9,7 @@ import dataclasses
 import fcntl
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from migopt.errors import InputError
+from migopt.model import Instance
 
 RECORDS_FILE = "records.jsonl"
 RECORD_VERSION = 1
@@ -66,6 +68,22 @@ class Settings:
     mig_off: bool
     weight_a: str
 
+    @classmethod
+    def of(cls, instance: Instance) -> Settings:
+        """Return the settings of an instance."""
+        names = dict.fromkeys(instance.catalogues[model.key].name for model in instance.gpu_models)
+        return cls(
+            kind=instance.kind,
+            gpus=dict(Counter(model.key for model in instance.gpus)),
+            catalogue=", ".join(names),
+            preemption=instance.preemption.mode,
+            resume_overhead_ms=instance.preemption.resume_overhead_ms,
+            scope=instance.repartition.scope,
+            tau_ms=instance.repartition.tau_ms,
+            mig_off=instance.mig_off,
+            weight_a=str(instance.weight_a),
+        )
+
     def described(self) -> dict[str, str]:
         """Return the settings as label to text, for people."""
         overhead = (
@@ -109,6 +127,9 @@ class Record:
         Measured, also for a schedule that failed its check.
     gap, active_gap : float or None
         From this run's own two bounds.
+    shares : tuple of float
+        What each job adds to ``lower`` above the constant, in order of the instance's jobs, where the
+        bound tells; for the gap by busy period of any schedule.
     metrics : Mapping
         Everything ``measure`` gave.
     violations : list
@@ -156,6 +177,7 @@ class Record:
     mean_tardiness_min: float | None = None
     gap: float | None = None
     active_gap: float | None = None
+    shares: tuple[float, ...] = ()
     metrics: Mapping[str, Any] = field(default_factory=dict)
     violations: tuple[str, ...] = ()
     wall_s: float | None = None

@@ -6,7 +6,7 @@ import math
 import os
 import time
 import traceback
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from migopt.bench.environment import utc_now
 from migopt.bench.spec import InstanceSpec, RunSpec
 from migopt.errors import (
     InfeasiblePartitionError,
+    InputError,
     MigoptError,
     MissingExtraError,
     NotApplicableError,
@@ -160,23 +161,11 @@ def figures_of(instance: Instance, run: RunSpec) -> dict[str, Any] | None:
 
 def describe(instance: Instance, digest: str) -> dict[str, Any]:
     """Return what a record says about its instance."""
-    names = dict.fromkeys(instance.catalogues[model.key].name for model in instance.gpu_models)
-    settings = Settings(
-        kind=instance.kind,
-        gpus=dict(Counter(model.key for model in instance.gpus)),
-        catalogue=", ".join(names),
-        preemption=instance.preemption.mode,
-        resume_overhead_ms=instance.preemption.resume_overhead_ms,
-        scope=instance.repartition.scope,
-        tau_ms=instance.repartition.tau_ms,
-        mig_off=instance.mig_off,
-        weight_a=str(instance.weight_a),
-    )
     return {
         "digest": digest,
         "jobs": len(instance.jobs),
         "horizon_ms": instance.horizon_ms,
-        "settings": settings,
+        "settings": Settings.of(instance),
         "constant_cost": str(instance.constant_cost),
     }
 
@@ -201,10 +190,21 @@ def _answered(answer: Answer) -> dict[str, Any]:
         "class_name": result.class_name,
         "gap": answer.gap,
         "active_gap": answer.active_gap,
+        "shares": _shares(answer),
         "violations": shown,
         "wall_s": answer.wall_s,
         **({} if metrics is None else _measured(metrics.as_dict() | _changes(answer))),
     }
+
+
+def _shares(answer: Answer) -> tuple[float, ...]:
+    """Return what each job adds to the bound, to as many digits as anyone reads."""
+    shares = answer.result.detail.get("shares", ())
+    if shares and len(shares) != len(answer.instance.jobs):
+        raise InputError(
+            f"{len(shares)} shares for {len(answer.instance.jobs)} jobs", where="shares"
+        )
+    return tuple(float(f"{share:.9g}") for share in shares)
 
 
 def _changes(answer: Answer) -> dict[str, Any]:

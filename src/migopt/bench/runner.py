@@ -244,6 +244,7 @@ def _checked_fields(message: dict[str, Any]) -> dict[str, Any]:
     fields: dict[str, Any] = message["fields"]
     fields["status"] = Status(fields["status"])
     fields["violations"] = tuple(fields.get("violations", ()))
+    fields["shares"] = tuple(fields.get("shares", ()))
     if fields.get("settings") is not None:
         fields["settings"] = Settings(**fields["settings"])
     return fields

@@ -86,7 +86,7 @@ class Certificate:
     stages : tuple of Stage
         What was run, in order.
     periods : tuple of Mapping
-        Costs and gap by busy period (a diagnosis; ``migopt.exact.day_plan.Period``).
+        Costs and gap by busy period (a diagnosis; ``migopt.metrics.periods.Period``).
     stop : str
         ``finished``, ``time_limit`` or ``interrupted``.
     infeasible : str

@@ -25,6 +25,7 @@ from migopt.certificates.certificate import Certificate
 from migopt.certificates.clock import Clock
 from migopt.errors import InfeasiblePartitionError, MigoptError, MissingExtraError
 from migopt.io import instance_digest, load
+from migopt.metrics.periods import gap_by_period
 from migopt.model import Instance
 from migopt.registry import find_entry
 from migopt.results import Budget, Outcome, SolveResult
@@ -221,9 +222,10 @@ def _periods(board: Board, bound: Any) -> tuple[Any, ...]:
     """Return costs and gap by busy period, where there is one GPU and both sides are known."""
     if bound is None or board.schedule is None or len(board.instance.gpus) != 1:
         return ()
-    from migopt.exact.day_plan import gap_by_period
+    from migopt.bounds.split import bound_shares
 
-    found = gap_by_period(board.instance, board.schedule, bound)
+    shares = bound_shares(board.instance, bound.multipliers, bound.value)
+    found = gap_by_period(board.instance, board.schedule, shares)
     return tuple(period.as_dict() for period in found)
 
 

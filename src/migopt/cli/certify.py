@@ -174,10 +174,12 @@ def _print(made: Certificate, output: Path | None, svg: Path | None) -> None:
     for name, text in rows:
         click.echo(f"{name:<16} {text}")
     if made.periods:
-        from migopt.exact.day_plan import gap_table
+        from migopt.report.periods import period_table, size_table
+        from migopt.report.tables import as_text
 
-        click.echo("")
-        click.echo(gap_table(_periods(made), WORST_PERIODS).rstrip())
+        periods = _periods(made)
+        for table in (size_table(periods), period_table(periods, WORST_PERIODS)):
+            click.echo(f"\n{table.caption}\n{as_text(table)}")
 
 
 def _cost(value: float | None) -> str:
@@ -190,19 +192,18 @@ def _parts(energy: float, tardiness: float) -> str:
 
 
 def _periods(made: Certificate) -> list[Any]:
-    from migopt.exact.day_plan import Period
+    from migopt.metrics.periods import Period
 
-    names = ("start_ms", "end_ms", "jobs", "energy", "tardiness", "lower")
-    return [Period(**{name: row[name] for name in names}) for row in made.periods]
+    return [Period.from_dict(row) for row in made.periods]
 
 
 def _draw(made: Certificate, path: Path) -> None:
     if not made.periods:
         fail(f"{path}: gaps by busy period need one GPU, a schedule and the splitting bound")
-    from migopt.exact.day_plan import gap_svg
+    from migopt.report.period_svg import period_svg
 
     try:
-        path.write_text(gap_svg(_periods(made)), encoding="utf-8")
+        path.write_text(period_svg(_periods(made)), encoding="utf-8")
     except OSError as error:
         fail(f"{path}: cannot be written: {error.strerror}")
 

@@ -24,6 +24,7 @@ from migopt.bounds.split.exact import evaluate_multipliers, round_down
 from migopt.bounds.split.gpu_part import free_part
 from migopt.bounds.split.multipliers import Multipliers, round_prices
 from migopt.bounds.split.problem import Floats, Kind, SplitProblem, build_problem
+from migopt.bounds.split.shares import bound_shares
 from migopt.exact._highs import engine_name, new_highs
 from migopt.exact.event_order import Assignment
 from migopt.model import Instance
@@ -253,7 +254,7 @@ class LpBound:
     uniform: int = 0
 
     def solve(self, instance: Instance, budget: Budget) -> SolveResult:
-        """Return the bound; ``detail`` holds ``multipliers``, ``rounds`` and the LP's own value."""
+        """Return the bound; ``detail``: ``multipliers``, ``shares`` of the jobs, ``rounds``, the LP's own value."""
         reason = why_not(instance)
         if reason is not None:
             return SolveResult(Outcome.NOT_APPLICABLE, StopReason.FINISHED, message=reason)
@@ -281,7 +282,10 @@ class LpBound:
             wall_s=time.perf_counter() - start,
             trajectory=tuple(TrajectoryPoint(t, None, v + constant) for t, v, _ in first.rounds),
             engine=engine_name(),
-            detail=_detail(found, first, constant),
+            detail={
+                **_detail(found, first, constant),
+                "shares": bound_shares(instance, [item[1] for item in found], round_down(lower)),
+            },
         )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from migopt.report.collect import Collection, Group
+from migopt.report.periods import Days, day_tables, days_table
 from migopt.report.summary import provenance
 from migopt.report.tables import (
     as_markdown,
@@ -25,8 +28,8 @@ EXPLANATION = (
 )
 
 
-def as_markdown_report(collection: Collection) -> str:
-    """Return the whole report as Markdown."""
+def as_markdown_report(collection: Collection, days: Mapping[str, Days] | None = None) -> str:
+    """Return the whole report as Markdown; ``days`` are a group's days split by busy period."""
     parts = ["# Benchmark report", EXPLANATION]
     if collection.notice:
         parts.append(f"**Notice.** {collection.notice}")
@@ -36,7 +39,7 @@ def as_markdown_report(collection: Collection) -> str:
     overview = overview_table(collection)
     parts += [f"## {overview.caption}", as_markdown(overview)]
     for group in collection.groups:
-        parts += _group(group)
+        parts += _group(group, (days or {}).get(group.name, Days(())))
     for caption, records in (
         ("Failed runs", collection.failed),
         ("Skipped runs", collection.skipped),
@@ -48,12 +51,19 @@ def as_markdown_report(collection: Collection) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _group(group: Group) -> list[str]:
+def _group(group: Group, days: Days) -> list[str]:
     settings = "; ".join(f"{label} {text}" for label, text in group.settings.described().items())
     parts = [f"## {group.name}", f"{settings}."]
-    for table in (ranking_table(group), means_table(group), run_table(group, MOST_RUNS)):
+    tables = (ranking_table(group), means_table(group), days_table(days))
+    for table in tables:
         if table.rows:
             parts += [f"### {table.caption}", as_markdown(table)]
+    for day in days.days:
+        parts += [f"#### {day.summary}", *filter(None, [day.note])]
+        for table in day_tables(day):
+            parts += [f"{table.caption}:", as_markdown(table)]
+    runs = run_table(group, MOST_RUNS)
+    parts += [f"### {runs.caption}", as_markdown(runs)]
     return parts
 
 

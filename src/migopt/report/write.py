@@ -14,6 +14,7 @@ from migopt.report.figures import busy_level_pictures, gap_picture, ranking_pict
 from migopt.report.gantt import gantt_picture
 from migopt.report.html import as_html
 from migopt.report.markdown import as_markdown_report
+from migopt.report.periods import split_days
 from migopt.report.svg import Picture
 from migopt.report.tables import number, results_csv
 from migopt.report.time_of_day import hours_picture, partitions_picture
@@ -77,11 +78,12 @@ def write_report(
             for position, record in enumerate(records)
             for picture in _schedule_pictures(record, folder, f"g{index}s{position}")
         ]
+    days = {group.name: split_days(group, folder) for group in collection.groups}
     written = Written(out / "report.md", out / "report.html", out / "results.csv")
     try:
         out.mkdir(parents=True, exist_ok=True)
-        _replace(written.markdown, as_markdown_report(collection))
-        _replace(written.html, as_html(collection, pictures))
+        _replace(written.markdown, as_markdown_report(collection, days))
+        _replace(written.html, as_html(collection, pictures, days))
         _replace(written.csv, results_csv(collection))
     except OSError as error:
         raise InputError(f"cannot write there: {error.strerror}", source=str(out)) from None

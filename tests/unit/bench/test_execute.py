@@ -181,6 +181,17 @@ def test_numpy_numbers_are_taken() -> None:
     assert type(fields["lower"]) is float
 
 
+def test_shares_of_a_bound_are_kept() -> None:
+    """What each job adds to the bound is in the record, to nine digits; a wrong number of them fails."""
+    shares = [np.float64(1 / 3), 0.25]
+    found = {"outcome": Outcome.BOUND_ONLY, "lower": 1.0, "proof": "multipliers"}
+    fields = fields_of(solver(**found, detail={"shares": shares}))
+    assert (fields["status"], fields["shares"]) == ("ok", (0.333333333, 0.25))
+    fields = fields_of(solver(**found, detail={"shares": [*shares, 0.1]}))
+    assert (fields["status"], fields["reason"]) == ("failed", "shares: 3 shares for 2 jobs")
+    assert fields_of(solver(**found))["shares"] == ()
+
+
 def test_an_absent_trace_is_a_skip(tmp_path: Path) -> None:
     """A suite that names a trace which this machine lacks goes on without it."""
     absent = InstanceSpec("t", "c", "import", "openb", str(tmp_path / "absent.csv"))

@@ -60,7 +60,7 @@ class SplitResult:
     beyond : int
         Jobs whose cheapest way was to end beyond their window.
     problem, prices : SplitProblem, float array
-        Of the case that decides, for shares of busy periods.
+        Of the case that decides, to go on from.
     """
 
     lower: Fraction

@@ -213,6 +213,26 @@ def build_problem(
     releases = np.array([job.release_ms for job in instance.jobs], dtype=np.int64)
     first = np.searchsorted(grid, releases, side="right") - 1
     until = np.maximum(np.searchsorted(grid, np.array(ends, dtype=np.int64)), first + 1)
+    last_of = np.minimum(until, grid.size - 1).astype(np.int64)
+    return _assembled(instance, case, kinds, grid, (first.astype(np.int64), last_of), partition)
+
+
+def problem_on(
+    instance: Instance, case: Case, grid_ms: Ints, first: Ints, last: Ints, partition: int = 0
+) -> SplitProblem:
+    """Return the problem on a grid and windows laid before (say, those of stored prices)."""
+    kinds = _kinds(only_partition(instance, partition) if partition else instance, case)
+    return _assembled(instance, case, kinds, grid_ms, (first, last), partition)
+
+
+def _assembled(
+    instance: Instance,
+    case: Case,
+    kinds: tuple[Kind, ...],
+    grid: Ints,
+    windows: tuple[Ints, Ints],
+    partition: int,
+) -> SplitProblem:
     a, weights = float(instance.weight_a), [job.weight for job in instance.jobs]
     beta = np.array(weights, float) / (instance.total_weight * (1 + a))
     speed = [
@@ -224,17 +244,8 @@ def build_problem(
         for job in instance.jobs
     ]
     width = sum(kind.groups for kind in kinds)
-    return SplitProblem(
-        instance,
-        case,
-        kinds,
-        grid,
-        first.astype(np.int64),
-        np.minimum(until, grid.size - 1).astype(np.int64),
-        np.array(speed, float).reshape(len(instance.jobs), width),
-        beta,
-        partition,
-    )
+    speeds = np.array(speed, float).reshape(len(instance.jobs), width)
+    return SplitProblem(instance, case, kinds, grid, *windows, speeds, beta, partition)
 
 
 def _between(instance: Instance, fastest: list[int], last: int, count: int) -> set[int]:

@@ -11,6 +11,7 @@ from typing import Any
 from migopt.bounds.base import float_below
 from migopt.bounds.split.bound import split_bound, why_not
 from migopt.bounds.split.problem import SplitProblem
+from migopt.bounds.split.shares import bound_shares
 from migopt.model import Instance
 from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
 
@@ -49,7 +50,11 @@ class SplitBound:
     first_prices: Sequence[tuple[SplitProblem, Any]] = ()
 
     def solve(self, instance: Instance, budget: Budget) -> SolveResult:
-        """Return the bound; ``detail`` holds ``multipliers`` (plain data, one per case) and its parts."""
+        """Return the bound.
+
+        ``detail`` holds ``multipliers`` (plain data, one per case), the bound's parts, and ``shares``
+        (the bound above the constant by job, see ``bound_shares``).
+        """
         start = time.perf_counter()
         reason = why_not(instance)
         if reason is not None:
@@ -82,5 +87,6 @@ class SplitBound:
                 "tardiness_part": found.tardiness_part,
                 "energy_part": found.value - found.tardiness_part,
                 "beyond_window": found.beyond,
+                "shares": bound_shares(instance, found.multipliers, found.value),
             },
         )
