@@ -10,6 +10,7 @@ from migopt.errors import MigoptError
 from migopt.metrics import measure
 from migopt.model import Instance, Schedule
 from migopt.schedulers import dispatch_rules, parse_policy
+from migopt.schedulers._changes import Changes
 from migopt.schedulers.partition import best_fixed, look_ahead, no_mig, static, timetable
 from migopt.schedulers.play import play, score
 from migopt.testing.cases import random_instance
@@ -78,7 +79,8 @@ def _partition_rule(
         return kind, best_fixed.BestFixed()
     if kind == "look_ahead":
         margin, keep = draw.choice((0.0, 0.0, 0.1)), draw.random() < 0.3
-        return kind, look_ahead.LookAhead(draw.randint(1, min(sizes)), margin, keep)
+        changes = Changes("look_ahead", keep=keep)
+        return kind, look_ahead.LookAhead(draw.randint(1, min(sizes)), margin, changes)
     if kind == "timetable":
         first = instance.jobs[0].release_ms if instance.jobs else 0
         last = max((job.due_ms for job in instance.jobs), default=1)

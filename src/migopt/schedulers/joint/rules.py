@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from migopt.errors import NotApplicableError
 from migopt.model import Partition
+from migopt.schedulers._changes import Changes
+from migopt.schedulers.joint.partial import choose
 from migopt.schedulers.joint.planner import Planner, shared
 from migopt.schedulers.joint.view import View
 from migopt.sim import DispatchDecision, PartitionDecision, SimState
@@ -40,10 +41,15 @@ class JointPartition:
     ----------
     name, make
         As for ``JointDispatch``.
+    changes : Changes, optional
+        Scope of repartitions; by default as the instance says.
     """
 
-    def __init__(self, name: str, make: Callable[[SimState], Planner]) -> None:
+    def __init__(
+        self, name: str, make: Callable[[SimState], Planner], changes: Changes | None = None
+    ) -> None:
         self.name, self.make = name, make
+        self.changes = changes or Changes(name.partition(":")[0])
 
     def partition(self, state: SimState, gpu: int) -> PartitionDecision:
         """Return the wanted partition."""
@@ -51,14 +57,12 @@ class JointPartition:
         catalogue = state.instance.catalogue(gpu)
         current = state.partitions[gpu]
         if current is None:
-            if state.instance.repartition.scope == "never":
-                rule = self.name.partition(":")[0]
-                raise NotApplicableError(
-                    f"{rule}: the instance allows no repartition (scope never)"
-                )
+            self.changes.refuse_other(state.instance)
             return PartitionDecision(catalogue[planner.view.types[0][0]])
         kind = type_of(planner.view, catalogue.number(current))
         wanted = planner.wish(state, kind)
+        if state.instance.repartition.scope == "slices":
+            return PartitionDecision(choose(planner, state, kind, wanted, self.changes))
         if wanted == kind:
             return PartitionDecision()
         offered = [catalogue[number] for number in planner.view.types[wanted]]

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from migopt.errors import InputError, MigoptError, NotApplicableError
+from migopt.errors import MigoptError
 from migopt.metrics.gpu_time import power_profile
 from migopt.model import Instance, Partition, Schedule
 from migopt.schedulers._arguments import named, real_number, whole_number
+from migopt.schedulers._changes import OPTIONS, Changes, changes_of
 from migopt.sim import Dispatcher, PartitionDecision, Partitioner, SimState
 from migopt.sim.fork import Fork
 from migopt.sim.rules import Ahead, PartitionPlan
 from migopt.sim.state import Cause
 from migopt.units import MS_PER_MINUTE, UJ_PER_WMIN
 
-DEFAULTS = {"first": "1", "margin": "0", "keep": "no"}
+DEFAULTS = {"first": "1", "margin": "0", **OPTIONS}
 
 
 class LookAhead:
@@ -30,8 +31,8 @@ class LookAhead:
     first : int
         Catalogue number of the first partition.
     margin : float
-    keep : bool
-        Only changes that stop no running job (scope ``slices``): partial repartition.
+    changes : Changes
+        Scope of repartitions; ``keep`` allows those that stop no running job only.
     """
 
     #: Forecasts are slow on the reference simulator.
@@ -41,30 +42,24 @@ class LookAhead:
         self,
         first: int,
         margin: float,
-        keep: bool,
+        changes: Changes,
         dispatcher: Callable[[], Dispatcher] | None = None,
     ) -> None:
-        self.first, self.margin, self.keep = first, margin, keep
+        self.first, self.margin, self.changes = first, margin, changes
         self.dispatcher = dispatcher
 
     def resolve(
         self, instance: Instance, dispatcher: Callable[[], Dispatcher], seed: int
     ) -> Partitioner:
         """Return the rule for a dispatch rule."""
-        scope = instance.repartition.scope
-        if scope == "never":
-            raise NotApplicableError("look_ahead: the instance allows no repartition (scope never)")
-        if self.keep and scope != "slices":
-            raise NotApplicableError(
-                f"look_ahead:keep=yes needs repartition scope slices, not {scope}"
-            )
-        return LookAhead(self.first, self.margin, self.keep, dispatcher)
+        self.changes.refuse_other(instance)
+        return LookAhead(self.first, self.margin, self.changes, dispatcher)
 
     def plan(self, instance: Instance) -> PartitionPlan:
         """Return the same for the kernel."""
         energy, tardiness = prices(instance)
         first = [instance.catalogue(gpu)[self.first] for gpu in range(len(instance.gpus))]
-        return PartitionPlan(first, ahead=Ahead(energy, tardiness, self.margin, self.keep))
+        return PartitionPlan(first, ahead=Ahead(energy, tardiness, self.margin, self.changes.keep))
 
     def partition(self, state: SimState, gpu: int) -> PartitionDecision:
         """Return the partition of least forecast cost."""
@@ -81,7 +76,7 @@ class LookAhead:
         for target in catalogue:
             if target == stay or state.why_not_repartition(gpu, target):
                 continue
-            if self.keep and _stops_a_job(state, gpu, target):
+            if not self.changes.allows(state, gpu, target):
                 continue
             unfinished, cost = self._forecast(state, gpu, target)
             if unfinished < left or (unfinished == left and cost < least):
@@ -124,26 +119,18 @@ def _energy_uj(instance: Instance, rest: Schedule) -> int:
     return total
 
 
-def _stops_a_job(state: SimState, gpu: int, target: Partition) -> bool:
-    return any(
-        place.gpu == gpu and place.job is not None and place.placement not in target
-        for place in state.slices
-    )
-
-
 def make(argument: str = "") -> LookAhead:
     """Return the rule.
 
     Parameters
     ----------
     argument : str
-        ``first=N`` (1), ``margin=SHARE`` (0), ``keep=yes`` (no), separated by commas.
+        ``first=N`` (1), ``margin=SHARE`` (0), ``scope=slices`` (as the instance), ``keep=yes`` (no),
+        separated by commas.
     """
     values = named("look_ahead", argument, DEFAULTS)
-    if values["keep"] not in ("yes", "no"):
-        raise InputError(f"look_ahead: keep is yes or no, not {values['keep']!r}")
     return LookAhead(
         whole_number("look_ahead", "first", values["first"], 1),
         real_number("look_ahead", "margin", values["margin"], 0.0, 1.0),
-        values["keep"] == "yes",
+        changes_of("look_ahead", values),
     )

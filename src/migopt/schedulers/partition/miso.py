@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from migopt.errors import InputError, NotApplicableError
+from migopt.errors import InputError
 from migopt.mig.recommend import MixJob, Recommendation, recommend
 from migopt.model import Instance, Partition
 from migopt.schedulers._arguments import named, real_number, whole_number
+from migopt.schedulers._changes import OPTIONS, Changes, changes_of, stopped
 from migopt.sim import PartitionDecision, SimState
 from migopt.sim.state import Cause
 
-DEFAULTS = {"first": "1", "margin": "0", "objective": "speed", "keep": "no"}
+DEFAULTS = {"first": "1", "margin": "0", "objective": "speed", **OPTIONS}
 
 
 class Miso:
@@ -28,20 +29,16 @@ class Miso:
         Change only where the gain is more than this share of the present value.
     objective : str
         ``speed`` (largest sum), or ``slowdown`` (least mean of 1 / speed, as in its published code).
-    keep : bool
-        Only changes that stop no running job (scope ``slices``).
+    changes : Changes
+        Scope of repartitions; ``keep`` allows those that stop no running job only.
     """
 
-    def __init__(self, first: int, margin: float, objective: str, keep: bool) -> None:
-        self.first, self.margin, self.objective, self.keep = first, margin, objective, keep
+    def __init__(self, first: int, margin: float, objective: str, changes: Changes) -> None:
+        self.first, self.margin, self.objective, self.changes = first, margin, objective, changes
 
     def resolve(self, instance: Instance, dispatcher: object, seed: int) -> Miso:
         """Return itself; raises NotApplicableError where the instance allows no such changes."""
-        scope = instance.repartition.scope
-        if scope == "never":
-            raise NotApplicableError("miso: the instance allows no repartition (scope never)")
-        if self.keep and scope != "slices":
-            raise NotApplicableError(f"miso:keep=yes needs repartition scope slices, not {scope}")
+        self.changes.refuse_other(instance)
         return self
 
     def partition(self, state: SimState, gpu: int) -> PartitionDecision:
@@ -58,7 +55,7 @@ class Miso:
             if target == stay
             or not (
                 state.why_not_repartition(gpu, target)
-                or (self.keep and self._stopped(state, gpu, target))
+                or not self.changes.allows(state, gpu, target)
             )
         ]
         jobs = self._jobs(state, gpu)
@@ -73,9 +70,7 @@ class Miso:
             return PartitionDecision()
         wanted = sorted(place.profile for place in answer.partitions[0])
         suiting = [target for target in open_to if _holds(target, wanted)]
-        return PartitionDecision(
-            min(suiting, key=lambda target: len(self._stopped(state, gpu, target)))
-        )
+        return PartitionDecision(min(suiting, key=lambda target: len(stopped(state, gpu, target))))
 
     def _best(
         self, state: SimState, gpu: int, jobs: list[MixJob], partitions: tuple[Partition, ...]
@@ -115,14 +110,6 @@ class Miso:
             for j in [*here, *dealt][:most]
         ]
 
-    def _stopped(self, state: SimState, gpu: int, target: Partition) -> list[int]:
-        """Return the running jobs whose slice is not in a partition."""
-        return [
-            job
-            for job, place in state.running.items()
-            if place.gpu == gpu and place.placement not in target
-        ]
-
 
 def _holds(partition: Partition, wanted: list[str]) -> bool:
     left = [place.profile for place in partition]
@@ -135,17 +122,15 @@ def make(argument: str = "") -> Miso:
     Parameters
     ----------
     argument : str
-        ``first=N`` (1), ``margin=SHARE`` (0), ``objective=speed`` or ``slowdown``, ``keep=yes`` (no),
-        separated by commas.
+        ``first=N`` (1), ``margin=SHARE`` (0), ``objective=speed`` or ``slowdown``, ``scope=slices`` (as
+        the instance), ``keep=yes`` (no), separated by commas.
     """
     values = named("miso", argument, DEFAULTS)
-    if values["keep"] not in ("yes", "no"):
-        raise InputError(f"miso: keep is yes or no, not {values['keep']!r}")
     if values["objective"] not in ("speed", "slowdown"):
         raise InputError(f"miso: objective is speed or slowdown, not {values['objective']!r}")
     return Miso(
         whole_number("miso", "first", values["first"], 1),
         real_number("miso", "margin", values["margin"], 0.0, 1.0),
         values["objective"],
-        values["keep"] == "yes",
+        changes_of("miso", values),
     )
