@@ -26,6 +26,8 @@ PAGE = ROOT / "docs" / "reproduction.md"
 CLASSES = ("s0-slack", "s0-tight")
 RULES = ("edf_fs", "edf_ss", "llf", "lalf")
 R = "edf_ss_restricted"
+PARTIAL = ("edf_ss+look_ahead", "edf_ss+miso", "priced+priced")
+PARTIAL += ("receding_horizon+receding_horizon", "rollout+rollout")
 
 Runs = dict[str, dict[int, Record]]
 
@@ -272,22 +274,25 @@ def sensitivity(found: dict[str, Runs]) -> str:
 
 
 def partial(found: dict[str, Runs]) -> str:
-    """Look-ahead with and without partial repartition, and under scope gpu."""
+    """Every policy under scope gpu, under scope slices, and with changes only that stop no job."""
     rows = []
     for name in CLASSES:
         whole, parts = found.get(f"{name}-base", {}), found.get(f"{name}-partial", {})
-        for label, runs, entry in (
-            ("scope gpu, 12 partitions", whole, "edf_ss+look_ahead"),
-            ("scope slices, 17 positional forms", parts, "edf_ss+look_ahead"),
-            ("scope slices, only changes that stop no job", parts, "edf_ss+look_ahead:keep=yes"),
-        ):
-            mine = list(runs.get(entry, {}).values())
-            if mine:
-                stops = [float(r.metrics["preemptions"]) for r in mine]
-                changes = [float(r.metrics["repartitions"]) for r in mine]
-                costs = mean_text([cost(r) for r in mine])
-                rows.append([name, label, costs, mean_text(changes, 0), mean_text(stops, 0)])
-    return table(["scenario", "repartition", "ET, stored a", "repartitions", "preemptions"], rows)
+        for entry in PARTIAL:
+            three = [whole.get(entry, {}), parts.get(entry, {}), parts.get(f"{entry}:keep=yes", {})]
+            seeds = sorted(set.intersection(*(set(records) for records in three)))
+            if not seeds:
+                continue
+            costs = [mean_text([cost(records[s]) for s in seeds]) for records in three]
+            stops = [
+                f"{fmean(float(records[s].metrics['preemptions']) for s in seeds):.0f}"
+                for records in three
+            ]
+            gain = ratio([(cost(three[1][s]), cost(three[0][s])) for s in seeds])
+            row = [name, f"`{entry}`", *costs, percent_text(gain), " / ".join(stops)]
+            rows.append([*row, str(len(seeds))])
+    heads = ["scenario", "policy", "scope gpu", "scope slices", "stopping no job"]
+    return table([*heads, "slices below gpu", "preemptions", "days"], rows)
 
 
 def gaps(found: dict[str, Runs]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -99,3 +99,28 @@ def test_tables_of_a_small_table_three(tmp_path: Path) -> None:
     means = {e: sum(r.cost for r in runs[e].values()) / 2 for e in statics if "day" not in e}
     assert means[module.best_static(runs)] == min(means.values())
     assert "`edf_ss_restricted+look_ahead`" in module.table3(found)
+
+
+def test_partial_table_compares_one_policy_on_the_same_days() -> None:
+    """Only days that all three runs share count: (2 + 4) under slices against (4 + 8) is 50 % less."""
+    module = _reproduction()
+
+    def runs(costs: dict[int, float]) -> dict[int, SimpleNamespace]:
+        return {
+            s: SimpleNamespace(cost=c, metrics={"preemptions": 10 * s}) for s, c in costs.items()
+        }
+
+    entry = "edf_ss+miso"
+    found = {
+        "s0-slack-base": {entry: runs({1: 4.0, 2: 8.0, 3: 100.0})},
+        "s0-slack-partial": {
+            entry: runs({1: 2.0, 2: 4.0, 3: 1.0}),
+            f"{entry}:keep=yes": runs({1: 3.0, 2: 6.0}),
+        },
+    }
+    rows = module.partial(found).splitlines()[2:]
+    assert len(rows) == 1
+    cells = [cell.strip() for cell in rows[0].strip("|").split("|")]
+    assert cells[:2] == ["s0-slack", "`edf_ss+miso`"]
+    assert [cell.split()[0] for cell in cells[2:5]] == ["6.000", "3.000", "4.500"]
+    assert cells[5:] == ["50.0 % (50.0 to 50.0)", "15 / 15 / 15", "2"]
