@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from migopt.answer import judge
+from migopt.answer import Answer, judge
 from migopt.certificates.certificate import PROOFS, Bound, Stage
 from migopt.certificates.clock import Clock
 from migopt.errors import MigoptError
@@ -48,6 +49,8 @@ class Board:
         self.stages: list[Stage] = []
         #: Why no legal schedule exists, where that is known.
         self.infeasible = ""
+        #: Most seconds that checking and scoring a schedule took.
+        self.judge_s = 0.0
         #: Numbers that a running step reports; they count only once its result is in.
         self._live: tuple[float | None, float | None] = (None, None)
 
@@ -81,7 +84,7 @@ class Board:
             Its schedule breaks a rule or costs more than claimed and ticks account for, or its bound
             is above the cost of a schedule in hand.
         """
-        answer = judge(self.instance, name, result, result.wall_s)
+        answer = self.judge(name, result)
         if answer.claim_error:
             raise CertificateError(f"{name}: {answer.claim_error}")
         metrics = answer.metrics
@@ -105,6 +108,13 @@ class Board:
         )
         self._live = (None, None)
         self.tell(name)
+
+    def judge(self, name: str, result: SolveResult) -> Answer:
+        """Check and score a result's schedule, and note how long that takes."""
+        began = time.perf_counter()
+        answer = judge(self.instance, name, result, result.wall_s)
+        self.judge_s = max(self.judge_s, time.perf_counter() - began)
+        return answer
 
     def add(self, bound: Bound) -> None:
         """Keep a bound if it is the best of its solver and proof."""

@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from migopt.bounds.split.solver import slowdown
 from migopt.certificates import steps
 from migopt.certificates.board import Board, Progress
 from migopt.certificates.certificate import Certificate
@@ -33,8 +32,9 @@ from migopt.results import Budget, Outcome, SolveResult
 DEFAULT_SECONDS = 60.0
 #: Steps that look at every partition there is: where one finds none for every job, there is no schedule.
 PROVING = ("cpsat", "interval_milp", "day_plan")
-#: Seconds kept at the end for scoring and the file, and per job; at most this share of the limit.
-LAST_S, LAST_PER_JOB_S, LAST_SHARE = 0.3, 0.0005, 0.05
+#: Kept at the end for checking, scoring and gaps by period: so many seconds and so many times what checking a
+#: schedule took before; at most this share of the limit.
+LAST_S, LAST_TIMES, LAST_SHARE = 0.1, 4.0, 0.05
 
 
 @dataclass(frozen=True)
@@ -145,8 +145,7 @@ def _run(step: Step, board: Board, budget: Budget) -> Any:
     if reason:
         board.skip(step.name, str(Outcome.NOT_APPLICABLE), reason)
         return None
-    last = slowdown() * (LAST_S + LAST_PER_JOB_S * len(board.instance.jobs))
-    kept = min(last, LAST_SHARE * (clock.deadline - clock.began))
+    kept = min(LAST_S + LAST_TIMES * board.judge_s, LAST_SHARE * (clock.deadline - clock.began))
     seconds = max(0.0, clock.left - kept) * step.share
     if step.share and seconds < step.least_s:
         why = "interrupted" if clock.interrupted else f"{seconds:.1f} s left are too few"
@@ -233,7 +232,9 @@ def _certificate(
     board: Board, periods: tuple[Any, ...], limit: float | None, prepare_s: float
 ) -> Certificate:
     metrics, clock = board.metrics, board.clock
-    stop = "interrupted" if clock.interrupted else ("time_limit" if clock.over() else "finished")
+    # Steps end a little before the deadline.
+    late = not board.closed and clock.left <= 2 * LAST_SHARE * (clock.deadline - clock.began)
+    stop = "interrupted" if clock.interrupted else ("time_limit" if late else "finished")
     return Certificate(
         board.instance,
         instance_digest(board.instance),

@@ -9,10 +9,9 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from migopt.answer import judge
 from migopt.bounds.closed_form import ClosedForm
 from migopt.bounds.solver import BoundSolver
-from migopt.bounds.split.solver import ascent_seconds, slowdown
+from migopt.bounds.split.solver import ascent_seconds
 from migopt.certificates.board import Board
 from migopt.certificates.clock import Clock
 from migopt.errors import MigoptError
@@ -22,8 +21,6 @@ from migopt.schedulers import parse_policy
 
 #: Up to this many jobs the completions of the best schedule widen the bound's windows.
 FULL_PLANS = 50
-#: Processor seconds kept for the plan's last program and its decoding, per job, and the most of its time.
-PLAN_LAST_S, PLAN_LAST_PER_JOB_S, PLAN_LAST_SHARE = 0.1, 0.0015, 0.3
 #: From more jobs on a policy's best partition is looked for one by one.
 MANY_JOBS = 1000
 #: From so many jobs to so many the ascent begins at the prices of the day LP, in this share of the time.
@@ -64,9 +61,11 @@ def policies(board: Board, seconds: float, budget: Budget) -> SolveResult:
     instance = board.instance
     texts = _texts(instance)
     best: tuple[Any, Any, str] | None = None
-    tried, reasons = 0, []
+    tried, reasons, longest = 0, [], 0.0
     for text in texts:
-        if board.clock.over() or (best and time.perf_counter() - began > seconds):
+        now = time.perf_counter()
+        # The schedule that is kept is checked once more when the step is over.
+        if board.clock.over() or (best and now - began + longest + board.judge_s > seconds):
             break
         try:
             schedule = parse_policy(text).run(instance, seed=budget.seed)
@@ -74,9 +73,8 @@ def policies(board: Board, seconds: float, budget: Budget) -> SolveResult:
             reasons.append(str(error))
             continue
         tried += 1
-        found = judge(
-            instance, text, SolveResult(Outcome.FEASIBLE, StopReason.FINISHED, schedule), 0.0
-        )
+        found = board.judge(text, SolveResult(Outcome.FEASIBLE, StopReason.FINISHED, schedule))
+        longest = max(longest, time.perf_counter() - now)
         if found.violations or found.metrics is None:
             reasons.append(f"{text}: {found.claim_error}")
             continue
@@ -139,8 +137,6 @@ def day_plan(board: Board, seconds: float, budget: Budget) -> SolveResult:
     """Return the clairvoyant day plan."""
     from migopt.exact.day_plan import DayPlan
 
-    last = slowdown() * (PLAN_LAST_S + PLAN_LAST_PER_JOB_S * len(board.instance.jobs))
-    seconds -= min(last, PLAN_LAST_SHARE * seconds)
     with board.clock.raising():
         plan = DayPlan(progress=lambda _, cost: board.live("day_plan", cost, None))
         return plan.solve(board.instance, _within(budget, seconds))

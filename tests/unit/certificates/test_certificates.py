@@ -308,6 +308,14 @@ def test_every_step_gets_less_than_what_is_left(monkeypatch):
     assert [stage.name for stage in made.stages][:2] == ["closed_form", "policies"]
 
 
+def test_a_run_that_its_limit_ended_says_so():
+    """45 jobs are not closed in two seconds: the limit ended the run, which keeps to it."""
+    made = certify(_free(8, jobs=45), time_limit_s=2.0)
+    assert made.active_gap > 0
+    assert made.stop == "time_limit"
+    assert made.wall_s < 2.0 * 1.02 + 1.0
+
+
 def test_too_little_time_still_gives_a_bound():
     """In a hundredth of a second: the closed form, and the reason why the others did not run."""
     made = certify(_free(3, jobs=3), time_limit_s=0.01)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -165,3 +166,18 @@ def test_gap_by_period_adds_up():
     assert sum(p.lower for p in periods) == pytest.approx(lower, rel=1e-9)
     told = found.detail["periods"]
     assert [row["upper"] for row in told] == [p.upper for p in periods]
+
+
+def test_the_time_limit_holds_whatever_decoding_takes(monkeypatch):
+    """Decoding that takes 0.8 s is measured once and then kept free at the end: the run does not exceed its limit."""
+    from migopt.exact.day_plan import plan
+
+    def slow(*given):
+        time.sleep(0.8)
+        return roundings(*given)
+
+    roundings = plan.roundings
+    monkeypatch.setattr(plan, "roundings", slow)
+    answer = DayPlan().solve(_case(1), Budget(4.0))
+    assert answer.schedule is not None
+    assert answer.wall_s < 4.6

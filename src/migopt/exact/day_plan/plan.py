@@ -33,8 +33,11 @@ HOPELESS = 1.2
 SEARCH_SHARE, LATE, LEAST_SEARCH = 0.5, 0.1, 0.03
 #: Most cases (partitions where none may change) for which plans are annealed.
 MOST_CASES = 3
-#: Share of the time kept for the last event-order LP and the decoding.
-LAST_SHARE = 0.07
+#: Time kept for the last event-order LP and the decoding: so many times what they took before, and the
+#: most of the limit. A stretch may be searched for LONGER seconds, or that share of the limit, beyond its end.
+LAST_TIMES, LAST_SHARE, LONGER, LONGER_SHARE = 1.5, 0.3, 0.2, 0.01
+#: An order found by annealing is solved and improved in so many times what the last one took to solve.
+ORDER_TIMES = 3.0
 #: Time a run takes when the budget sets no limit.
 DEFAULT_SECONDS = 60.0
 
@@ -153,11 +156,14 @@ def _improve(
     try:
         _first_plans(runs, began, limit, seed, tell)
         best = min(runs, key=lambda item: item.cost)
-        improve_stretches(best, began + (1.0 - LAST_SHARE) * limit, seed, tell)
+        if best.plan is not None:
+            _decode(best, tell)  # tells how long that takes
+        kept = min(LAST_TIMES * (best.solve_s + best.decode_s), LAST_SHARE * limit)
+        kept += min(LONGER, LONGER_SHARE * limit)
+        improve_stretches(best, began + limit - kept, seed, tell)
     except KeyboardInterrupt:
         if all(found.plan is None for found in runs):
-            now = time.perf_counter()
-            _from_search(runs[0], now, now, seed, tell)
+            _from_search(runs[0], time.perf_counter(), 0.0, seed, tell)
         return StopReason.INTERRUPTED
     return StopReason.TIME_LIMIT
 
@@ -166,7 +172,10 @@ def _first_plans(
     runs: list[Found], began: float, limit: float, seed: int, tell: Callable[[float], None]
 ) -> None:
     """Make plans from the day LP and, where tardiness matters, by annealing."""
+    end = began + limit
     for found in runs:
+        if time.perf_counter() > end and any(other.plan is not None for other in runs):
+            break
         _from_lp(found, LP_SHARE * limit / len(runs), EXCHANGE_SHARE * limit, seed, tell)
     best = min(runs, key=lambda item: item.cost)
     late = best.tardiness() / best.cost if best.plan is not None and best.cost > 0 else 1.0
@@ -176,9 +185,9 @@ def _first_plans(
     for number, found in enumerate(runs):
         # Half of the time is for the best case, half of the rest for the next.
         part = share if len(runs) == 1 else share * 0.5 ** (number + 1)
-        if part > LEAST_SEARCH or best.plan is None:
-            now = time.perf_counter()
-            _from_search(found, now, now + max(part, 0.1) * limit, seed, tell)
+        worth = part > LEAST_SEARCH and time.perf_counter() < end
+        if worth or best.plan is None:
+            _from_search(found, end, max(part, 0.1) * limit, seed, tell)
 
 
 def _from_lp(
@@ -189,29 +198,39 @@ def _from_lp(
     if start is None or not is_valid(start.events):
         return
     found.shares = start
-    plan = found.solver.solve(start.events, start.first)
+    plan = found.solve_day(start.events, start.first)
     if plan is not None:
         found.offer(improve(found.solver, plan, time.perf_counter() + more, seed))
         tell(found.cost + found.problem.constant)
 
 
 def _from_search(
-    found: Found, now: float, until: float, seed: int, tell: Callable[[float], None]
+    found: Found, deadline: float, seconds: float, seed: int, tell: Callable[[float], None]
 ) -> None:
-    """Anneal prices of a list schedule; take its order, or the best stretches of both."""
+    """Anneal prices of a list schedule; take its order, or the best stretches of both.
+
+    Annealing takes ``seconds``, or less where its order could not be used before the deadline.
+    """
+    now = time.perf_counter()
+    last = (
+        deadline - LAST_SHARE * max(0.0, deadline - now) / 2 if found.plan is not None else np.inf
+    )
+    until = min(now + seconds, max(now, last - ORDER_TIMES * found.solve_s))
     walk = start_walk(found.problem)
     anneal_day(found.problem, walk, now, until, seed)
     order, first = events_of(walk.events(), walk.order, found.problem.tau > 0)
     if not is_valid(order):
         return
-    plan = found.solver.solve(order, first)
+    plan = found.solve_day(order, first, deadline=last)
     if plan is None:
         return
-    plan = improve(found.solver, plan, time.perf_counter() + 0.2 * (until - now), seed)
+    more = min(last, time.perf_counter() + 0.2 * (until - now))
+    plan = improve(found.solver, plan, more, seed)
     other = found.plan
     found.offer(plan)
     if other is not None and found.plan is not None:
-        better = transplanted(found.problem, found.plan, plan if found.plan is other else other)
+        dearer = plan if found.plan is other else other
+        better = transplanted(found.problem, found.plan, dearer, last)
         found.offer(better)
     tell(found.cost + found.problem.constant)
 
@@ -219,7 +238,8 @@ def _from_search(
 def _finish(found: Found, deadline: float, seed: int, tell: Callable[[float], None]) -> None:
     """Solve the LP of the whole day's order once more, and round to ticks."""
     assert found.plan is not None
-    plan = found.solver.solve(found.plan.events, found.plan.first)
+    deadline -= LAST_TIMES * found.decode_s
+    plan = found.solve_day(found.plan.events, found.plan.first, deadline=deadline)
     if plan is not None:
         # Pasted stretches may miss work by rounding; the LP of the day does not.
         found.plan = improve(found.solver, plan, deadline, seed)
@@ -228,10 +248,11 @@ def _finish(found: Found, deadline: float, seed: int, tell: Callable[[float], No
 
 def _decode(found: Found, tell: Callable[[float], None]) -> None:
     """Round the plan to ticks; keep the cheaper rounding."""
-    problem, plan = found.problem, found.plan
+    problem, plan, began = found.problem, found.plan, time.perf_counter()
     assert plan is not None
     for schedule in roundings(problem, plan):
         cost = float(measure(problem.instance, schedule).cost)
         if cost < found.decoded:
             found.schedule, found.decoded = schedule, cost
+    found.decode_s = time.perf_counter() - began
     tell(found.decoded)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -48,6 +48,8 @@ class Found:
         Stretches searched, and those that became cheaper; jobs in busy periods proven best.
     exact_gain : float
         What the interval MILP saved beyond the search.
+    solve_s, decode_s : float
+        Seconds that the last event-order LP of the day took, and the last decoding.
     vain, windows : dict, set
         Visits in vain by first job of the period; jobs of the periods handed to the interval MILP.
     """
@@ -62,6 +64,8 @@ class Found:
     improved: int = 0
     exact: int = 0
     exact_gain: float = 0.0
+    solve_s: float = 0.0
+    decode_s: float = 0.0
     vain: dict[int, int] = field(default_factory=dict)
     windows: set[tuple[int, ...]] = field(default_factory=set)
 
@@ -74,6 +78,15 @@ class Found:
         """Keep the plan if it is the best."""
         if plan.cost < self.cost:
             self.plan = plan
+
+    def solve_day(
+        self, events: Sequence[Event], first: int | None, *, deadline: float = np.inf
+    ) -> OrderPlan | None:
+        """Return the best plan of an order of the whole day, None where there is none or time is over."""
+        began = time.perf_counter()
+        plan = self.solver.solve(events, first, deadline=deadline)
+        self.solve_s = time.perf_counter() - began
+        return plan
 
     def tardiness(self) -> float:
         """Return the tardiness part of the plan's cost."""
@@ -163,7 +176,7 @@ def _solve_exactly(found: Found, key: int, stretch: Stretch, seconds: float, see
 def _solve_day(found: Found, deadline: float, seed: int) -> None:
     """Solve the LP of the whole day, whose exchanges reach across stretches."""
     assert found.plan is not None
-    plan = found.solver.solve(found.plan.events, found.plan.first, deadline=deadline)
+    plan = found.solve_day(found.plan.events, found.plan.first, deadline=deadline)
     if plan is not None:
         found.offer(improve(found.solver, plan, deadline, seed, rounds=8))
 
@@ -221,8 +234,10 @@ def _excess(found: Found, plan: OrderPlan, spans: list[tuple[int, int]]) -> np.n
     return np.array(out) + floor
 
 
-def transplanted(problem: OneGpu, plan: OrderPlan, other: OrderPlan) -> OrderPlan:
-    """Return the plan with the busy periods of ``other`` that are cheaper for the same jobs."""
+def transplanted(
+    problem: OneGpu, plan: OrderPlan, other: OrderPlan, deadline: float = np.inf
+) -> OrderPlan:
+    """Return the plan with the busy periods of ``other`` that are cheaper for the same jobs, while time is left."""
     theirs = {}
     for begin, end in busy_spans(other):
         own = other.events[begin + 1 : end]
@@ -232,6 +247,8 @@ def transplanted(problem: OneGpu, plan: OrderPlan, other: OrderPlan) -> OrderPla
         for b, e in busy_spans(plan)
     ]
     for jobs in jobs_of:
+        if time.perf_counter() > deadline:
+            break
         if jobs not in theirs:
             continue
         # Positions move as periods are replaced.
