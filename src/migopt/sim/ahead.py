@@ -14,6 +14,7 @@ from migopt.sim.kernel import play
 from migopt.sim.layout import *
 from migopt.sim.rules.passes import dispatch
 from migopt.sim.vector import energy_above_idle
+from migopt.sim.words import constants, words
 
 # Settings of the rule: seed of the run, whether changes may stop running jobs.
 SEED, KEEP = 0, 1
@@ -123,6 +124,8 @@ def decide(D: Ints, S: Ints, T: Ints, gpu: int, count: int, settings: Ints, mone
 @lean
 def play_ahead(D: Ints, S: Ints, T: Ints, counts: Ints, settings: Ints, money: Any) -> int:
     """Play a run as ``kernel.play`` does, with decisions; ``counts``: partitions per GPU."""
+    D, S, T = constants(D), words(S), words(T)
+    settings, money = constants(settings), constants(money)
     room = 3 * D[SLOTS] + D[GPUS] + 1
     while True:
         if S[LOG_CAPACITY] > 0 and S[LOG_COUNT] + room > S[LOG_CAPACITY]:

@@ -22,6 +22,7 @@ from migopt.sim.vector import (
     some_gpu_decides,
     type_mean_ms,
 )
+from migopt.sim.words import constants, words
 
 # Layouts of a state.
 PAPER, PAPER_BINNED, QUEUE, FORECAST = range(4)
@@ -104,6 +105,8 @@ def _bin(value: float, units: Any, first: int, last: int) -> float:
 @lean
 def write_state(D: Ints, S: Ints, scratch: Ints, settings: Ints, units: Any, out: Any) -> None:
     """Write what a learner sees at a decision; times in minutes."""
+    D, S, scratch, out = constants(D), words(S), words(scratch), words(out)
+    settings, units = constants(settings), constants(units)
     jobs, layout = settings[JOBS_SEEN], settings[LAYOUT]
     first = D[D[D_GPU] + G_FIRST_PART]
     out[0] = S[D[S_GPU] + PARTITION] - first
@@ -169,6 +172,7 @@ def _write_forecasts(
 @lean
 def write_mask(D: Ints, S: Ints, actions: int, out: Any) -> None:
     """Write which partitions may be chosen now: the present one, and those the GPU may change to."""
+    D, S = constants(D), words(S)
     present = S[D[S_GPU] + PARTITION] - D[D[D_GPU] + G_FIRST_PART]
     # Unless only some slices stand still, all other partitions may be changed to or none.
     every = False
@@ -251,12 +255,13 @@ def begin_many(
     masks: Any,
 ) -> None:
     """Begin the episodes ``chosen`` on the days in their rows of figures."""
+    settings, units, scratch = constants(settings), constants(units), words(scratch)
     for e in chosen:
-        D = DD[days[figures[e, DAY], 0] : days[figures[e, DAY], 1]]
-        S = SS[places[e, 0] : places[e, 1]]
+        D = constants(DD[days[figures[e, DAY], 0] :])
+        S = words(SS[places[e, 0] :])
         begin_episode(D, S, rule, seed, parts[e], settings, figures[e])
         if figures[e, STATUS] == GOING:
-            write_state(D, S, scratch, settings, units, states[e])
+            write_state(D, S, scratch, settings, units, words(states[e]))
             write_mask(D, S, settings[ACTIONS], masks[e])
 
 
@@ -279,16 +284,19 @@ def step_many_episodes(
     masks: Any,
 ) -> None:
     """Step episodes first .. last - 1; those that are over stay as they are, with reward 0."""
+    settings, units, scratch = constants(settings), constants(units), words(scratch)
     for e in range(first, last):
         if figures[e, STATUS] != GOING:
             rewards[e] = 0.0
             continue
         day = figures[e, DAY]
-        D = DD[days[day, 0] : days[day, 1]]
-        S = SS[places[e, 0] : places[e, 1]]
-        step_episode(D, S, actions[e : e + 1], settings, rates[day], figures[e], rewards[e : e + 1])
+        D = constants(DD[days[day, 0] :])
+        S = words(SS[places[e, 0] :])
+        paid = words(rewards[e : e + 1])
+        action, price = words(actions[e : e + 1]), constants(rates[day])
+        step_episode(D, S, action, settings, price, words(figures[e]), paid)
         if figures[e, STATUS] == GOING or figures[e, STATUS] == CUT:
-            write_state(D, S, scratch, settings, units, states[e])
+            write_state(D, S, scratch, settings, units, words(states[e]))
             write_mask(D, S, settings[ACTIONS], masks[e])
 
 
@@ -333,19 +341,21 @@ def try_many(
     the actions alone. ``actions``: (episodes, tries); ``tried``, ``states``, ``masks``: what each leads
     to. ``ahead`` and ``prices`` are those of ``ahead.decide``, which decides between.
     """
+    settings, units, ahead = constants(settings), constants(units), constants(ahead)
+    prices, scratch, copy = constants(prices), words(scratch), words(copy)
     for e in range(len(actions)):
         if figures[e, STATUS] != GOING:
             continue
         day = figures[e, DAY]
-        D = DD[days[day, 0] : days[day, 1]]
-        S = SS[places[e, 0] : places[e, 1]]
+        D = constants(DD[days[day, 0] :])
+        S = words(SS[places[e, 0] :])
         for k in range(actions.shape[1]):
             for word in range(D[S_SIZE]):
                 copy[word] = S[word]
             for i in range(FIGURES):
                 tried[e, k, i] = figures[e, i]
             before = copy[NOW]
-            act(D, copy, actions[e, k : k + 1])
+            act(D, copy, words(actions[e, k : k + 1]))
             copy[DECISIONS] += 1
             dispatch(D, copy)
             status = _play_arrivals(D, copy, scratch, arrivals, settings, ahead, prices)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from migopt.compiled import Ints, lean
 from migopt.sim.layout import *
 from migopt.sim.moves import add_slot, enqueue, remove_slot, set_free, vacate
+from migopt.sim.words import constants, words
 
 
 @lean
 def advance(D: Ints, S: Ints) -> int:
     """Go to the next event instant; return DECIDE if decisions are due there, else how the run ended."""
+    D, S = constants(D), words(S)
     if S[UNFINISHED] == 0:
         return FINISHED_RUN
     now = _next_instant(D, S)
@@ -144,6 +146,7 @@ def _stands_still(D: Ints, S: Ints, slot: int, new: int) -> bool:
 @lean
 def may_repartition(D: Ints, S: Ints, gpu: int, new: int) -> bool:
     """Return whether a GPU may start to change to another partition now."""
+    D, S = constants(D), words(S)
     at = D[S_GPU] + gpu * GPU_S
     off = D[D[D_GPU] + gpu * GPU_D + G_FIRST_PART]
     if D[SCOPE] == SCOPE_NEVER or new == off or S[at + PARTITION] == off:
@@ -167,6 +170,7 @@ def may_repartition(D: Ints, S: Ints, gpu: int, new: int) -> bool:
 @lean
 def repartition(D: Ints, S: Ints, gpu: int, new: int) -> None:
     """Start to change a GPU's partition; the caller has asked ``may_repartition``."""
+    D, S = constants(D), words(S)
     at = D[S_GPU] + gpu * GPU_S
     old = S[at + PARTITION]
     part = D[D_PART] + old * PART_D

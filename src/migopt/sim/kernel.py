@@ -13,6 +13,7 @@ from migopt.sim.events import (
 from migopt.sim.layout import *
 from migopt.sim.rules import RESTRICTED
 from migopt.sim.rules.passes import dispatch
+from migopt.sim.words import constants, words
 
 __all__ = [
     "RESTRICTED",
@@ -39,7 +40,9 @@ def reset(D: Ints, S: Ints, rule: Ints, seed: int, log_capacity: int) -> None:
 
     ``rule`` is scope, order, choice, threshold, stops, partition mode, then pairs of the timetable.
     """
-    S[: D[S_SIZE]] = 0
+    D, S = constants(D), words(S)
+    for word in range(D[S_SIZE]):
+        S[word] = 0
     S[UNFINISHED] = D[JOBS]
     S[ARRIVALS_END] = D[JOBS]
     S[DISPATCH_WAKE] = NEVER
@@ -71,6 +74,7 @@ def reset(D: Ints, S: Ints, rule: Ints, seed: int, log_capacity: int) -> None:
 @lean
 def start(D: Ints, S: Ints, parts: Ints) -> None:
     """Put the first partitions in force, one per GPU."""
+    D, S = constants(D), words(S)
     for gpu in range(D[GPUS]):
         first_partition(D, S, gpu, parts[gpu])
     if S[PART_MODE] == TIMETABLE:
@@ -88,6 +92,7 @@ def _first_wake(S: Ints) -> int:
 @lean
 def play(D: Ints, S: Ints) -> int:
     """Play a run until it ends, is stuck, or its log needs to be emptied."""
+    D, S = constants(D), words(S)
     room = 3 * D[SLOTS] + D[GPUS] + 1
     while True:
         if S[LOG_CAPACITY] > 0 and S[LOG_COUNT] + room > S[LOG_CAPACITY]:
@@ -104,6 +109,7 @@ def play(D: Ints, S: Ints) -> int:
 @lean
 def summarise(D: Ints, S: Ints, status: int, out: Ints) -> None:
     """Write the figures of a run, as far as it has come."""
+    D, S = constants(D), words(S)
     out[:] = 0
     out[SUM_FINISHED] = S[FINISHED]
     out[SUM_PREEMPTIONS] = S[PREEMPTIONS]

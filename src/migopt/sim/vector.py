@@ -20,6 +20,7 @@ from migopt.sim.moves import (
 )
 from migopt.sim.rules import ORDER_DUE
 from migopt.sim.rules.passes import dispatch
+from migopt.sim.words import constants, words
 
 # What a decider sees of a run: these, then per GPU its partition (-1: changing), then per job its row.
 SEE_STATUS, SEE_NOW, SEE_CAUSE, SEE_ACTIVE, SEE_RUNNING, SEE_FINISHED = range(6)
@@ -33,6 +34,7 @@ JOB_SEEN = 5
 @lean
 def some_gpu_decides(D: Ints, S: Ints) -> bool:
     """Return whether some GPU may be decided on: it is not changing and has not changed just now."""
+    D, S = constants(D), words(S)
     for gpu in range(D[GPUS]):
         at = D[S_GPU] + gpu * GPU_S
         if S[at + UNTIL] == NEVER and S[at + CHANGED] != S[NOW]:
@@ -56,6 +58,7 @@ def next_decision(D: Ints, S: Ints, causes: int) -> int:
 @lean
 def act(D: Ints, S: Ints, actions: Ints) -> None:
     """Take one partition decision per GPU: a catalogue number; what is not allowed now changes nothing."""
+    D, S = constants(D), words(S)
     for gpu in range(D[GPUS]):
         at = D[S_GPU] + gpu * GPU_S
         new = D[D[D_GPU] + gpu * GPU_D + G_FIRST_PART] + actions[gpu]
@@ -66,6 +69,7 @@ def act(D: Ints, S: Ints, actions: Ints) -> None:
 @lean
 def apply_runs(D: Ints, S: Ints, runs: Ints) -> None:
     """Take a dispatch decision: rows of (slot, job); the caller has checked that it is legal."""
+    D, S = constants(D), words(S)
     S[DISPATCH_WAKE] = NEVER
     woken = 1 if S[CAUSE] == DISPATCH_WOKEN else 0
     for slot in range(D[SLOTS]):
@@ -202,8 +206,8 @@ def reset_many(
 ) -> None:
     """Begin the runs ``chosen`` with fixed first partitions and go to their first decision."""
     for e in chosen:
-        D = DD[where[e, 0] : where[e, 1]]
-        S = SS[where[e, 2] : where[e, 3]]
+        D = constants(DD[where[e, 0] :])
+        S = words(SS[where[e, 2] :])
         reset(D, S, rule, seeds[e], 0)
         for gpu in range(D[GPUS]):
             parts[e, gpu] += D[D[D_GPU] + gpu * GPU_D + G_FIRST_PART]
@@ -228,9 +232,9 @@ def step_many(
     for e in range(first, last):
         if out[e, SEE_STATUS] != DECIDE:
             continue
-        D = DD[where[e, 0] : where[e, 1]]
-        S = SS[where[e, 2] : where[e, 3]]
-        act(D, S, actions[e])
+        D = constants(DD[where[e, 0] :])
+        S = words(SS[where[e, 2] :])
+        act(D, S, words(actions[e]))
         S[DECISIONS] += 1
         dispatch(D, S)
         status = next_decision(D, S, causes)
@@ -247,9 +251,11 @@ def look_ahead(D: Ints, S: Ints, scratch: Ints, gpu: int, candidates: Ints, out:
     Rows of ``out``: status (NO_REPARTITION where the change is not allowed now), energy above idle
     and weighted tardiness from now on, end, repartition time included. ``S`` stands at a decision.
     """
+    size = len(scratch)
+    D, S, scratch = constants(D), words(S), words(scratch)
     before = energy_above_idle(D, S)
     for i in range(len(candidates)):
-        for word in range(len(scratch)):
+        for word in range(size):
             scratch[word] = S[word]
         scratch[LOG_CAPACITY] = 0
         scratch[PART_MODE] = FIXED

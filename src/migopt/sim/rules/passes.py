@@ -38,11 +38,13 @@ from migopt.sim.moves import (
 )
 from migopt.sim.rules import ALL_ACTIVE, RESTRICTED, SLOWEST_ON_TIME
 from migopt.sim.rules.choose import choose
+from migopt.sim.words import constants, words
 
 
 @lean
 def dispatch(D: Ints, S: Ints) -> None:
     """Decide and apply who runs where from now on."""
+    D, S = constants(D), words(S)
     S[DISPATCH_WAKE] = NEVER
     refresh_keys(D, S)
     if S[RULE_SCOPE] == RESTRICTED:
