@@ -18,7 +18,7 @@ study = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(study)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(30))
 def test_bound_exact_policy(seed: int) -> None:
     """Closed form, LP, splitting bound and MILP <= exact values <= day plan and every policy."""
     row = study.order(seed, seconds=0.3)

@@ -36,7 +36,11 @@ def test_both_engines_return_the_same_optimum(seed):
         assert measure(case.instance, result.schedule).cost <= grid["value"] * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5, 7, 8, 10, 11, 13, 14, 15])
+#: Of seeds 0 to 37 those whose dynamic program takes less than a second.
+QUICK = sorted(set(range(38)) - {1, 3, 12, 20, 21, 24, 32, 36})
+
+
+@pytest.mark.parametrize("seed", QUICK)
 def test_dynamic_program_over_slots_finds_the_same(seed):
     """Two jobs, three partitions: every state of every slot, from the definition alone."""
     case = slot_case(seed, jobs=(2,), tiny=True)
