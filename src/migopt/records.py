@@ -128,8 +128,10 @@ class Record:
     gap, active_gap : float or None
         From this run's own two bounds.
     shares : tuple of float
-        What each job adds to ``lower`` above the constant, in order of the instance's jobs, where the
-        bound tells; for the gap by busy period of any schedule.
+        What each job adds to ``lower`` above the constant, in order of release, where the bound tells;
+        for the gap by busy period of any schedule.
+    periods : tuple of (start_ms, end_ms, jobs, energy, tardiness)
+        Cost above idle by busy period, where the solver tells and its schedule is not kept.
     metrics : Mapping
         Everything ``measure`` gave.
     violations : list
@@ -178,6 +180,7 @@ class Record:
     gap: float | None = None
     active_gap: float | None = None
     shares: tuple[float, ...] = ()
+    periods: tuple[tuple[int, int, int, float, float], ...] = ()
     metrics: Mapping[str, Any] = field(default_factory=dict)
     violations: tuple[str, ...] = ()
     wall_s: float | None = None

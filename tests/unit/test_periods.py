@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from factories import P_43, make_instance, make_job, make_schedule, seg
+from migopt.errors import InputError
 from migopt.metrics import measure
 from migopt.metrics.periods import Period, Span, busy_periods, gap_by_period, together
 from migopt.model import Schedule
@@ -77,6 +78,12 @@ def test_shares_of_a_bound_are_added_up_by_job():
     assert whole.upper == pytest.approx(first.upper + second.upper)
     assert Period.from_dict(second.as_dict()) == second
     assert together([first, gap_by_period(INSTANCE, PLAN)[1]]).lower is None
+
+
+def test_shares_must_be_of_the_same_jobs():
+    """Two shares for three jobs are an error with both numbers."""
+    with pytest.raises(InputError, match="2 shares of a bound for 3 jobs"):
+        gap_by_period(INSTANCE, PLAN, (0.1, 0.2))
 
 
 def test_periods_that_touch_are_two():

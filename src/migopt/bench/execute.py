@@ -22,6 +22,7 @@ from migopt.errors import (
     MissingExtraError,
     NotApplicableError,
 )
+from migopt.metrics.periods import Period
 from migopt.metrics.time_of_day import time_of_day
 from migopt.model import Instance
 from migopt.records import Settings, Status
@@ -108,6 +109,8 @@ def execute(
         fields |= _answered(answer)
         if run.keep_schedule and answer.schedule is not None:
             fields |= _store(run, folder, answer)
+        else:
+            fields["periods"] = _periods(answer)
     except (MissingExtraError, MissingDataError, NotApplicableError) as error:
         fields |= {"status": Status.SKIPPED, "reason": str(error)}
     except MigoptError as error:
@@ -204,7 +207,26 @@ def _shares(answer: Answer) -> tuple[float, ...]:
         raise InputError(
             f"{len(shares)} shares for {len(answer.instance.jobs)} jobs", where="shares"
         )
-    return tuple(float(f"{share:.9g}") for share in shares)
+    return tuple(_short(share) for share in shares)
+
+
+def _periods(answer: Answer) -> tuple[tuple[int, int, int, float, float], ...]:
+    """Return the cost by busy period that a solver tells, held against the schedule's cost."""
+    rows = answer.result.detail.get("periods", ())
+    if not rows or answer.upper is None:
+        return ()
+    periods = [Period.from_dict(row) for row in rows]
+    above = answer.upper - float(answer.instance.constant_cost)
+    told = sum(period.upper for period in periods)
+    if not math.isclose(told, above, rel_tol=1e-6, abs_tol=1e-9):
+        raise InputError(f"they add up to {told!r}, the schedule costs {above!r}", where="periods")
+    return tuple(
+        (p.start_ms, p.end_ms, p.jobs, _short(p.energy), _short(p.tardiness)) for p in periods
+    )
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.9g}")
 
 
 def _changes(answer: Answer) -> dict[str, Any]:

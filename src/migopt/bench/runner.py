@@ -245,6 +245,7 @@ def _checked_fields(message: dict[str, Any]) -> dict[str, Any]:
     fields["status"] = Status(fields["status"])
     fields["violations"] = tuple(fields.get("violations", ()))
     fields["shares"] = tuple(fields.get("shares", ()))
+    fields["periods"] = tuple(tuple(row) for row in fields.get("periods", ()))
     if fields.get("settings") is not None:
         fields["settings"] = Settings(**fields["settings"])
     return fields

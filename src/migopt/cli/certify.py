@@ -174,12 +174,20 @@ def _print(made: Certificate, output: Path | None, svg: Path | None) -> None:
     for name, text in rows:
         click.echo(f"{name:<16} {text}")
     if made.periods:
-        from migopt.report.periods import period_table, size_table
-        from migopt.report.tables import as_text
+        _print_periods(made)
 
-        periods = _periods(made)
-        for table in (size_table(periods), period_table(periods, WORST_PERIODS)):
-            click.echo(f"\n{table.caption}\n{as_text(table)}")
+
+def _print_periods(made: Certificate) -> None:
+    from migopt.report.certificate import split_bound_text
+    from migopt.report.periods import period_table, size_table
+    from migopt.report.tables import as_text
+
+    periods = _periods(made)
+    for table in (size_table(periods), period_table(periods, WORST_PERIODS)):
+        click.echo(f"\n{table.caption}\n{as_text(table)}")
+    note = split_bound_text([(bound.by, bound.proof, bound.lower) for bound in made.bounds])
+    if note:
+        click.echo(f"\n{note}")
 
 
 def _cost(value: float | None) -> str:

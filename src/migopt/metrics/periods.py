@@ -8,12 +8,14 @@ schedule add up to its cost above the constant.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from itertools import pairwise
+from dataclasses import asdict, dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Any
 
+from migopt.errors import InputError
 from migopt.metrics.gpu_time import Steps, power_profile
 from migopt.model import Instance, Schedule
 from migopt.units import MS_PER_MINUTE, UJ_PER_WMIN
@@ -102,7 +104,7 @@ def gap_by_period(
     schedule : Schedule
         A legal one.
     shares : sequence of float, optional
-        The bound above the constant by job, in order of ``Instance.jobs``; see ``bound_shares``.
+        The bound above the constant by job, in order of release; see ``with_shares``.
     spans : sequence of Span, optional
         Split at these periods (say, those of a better schedule) instead of the schedule's own: a
         period then has the lateness of its jobs, and the energy from its start to that of the next.
@@ -122,11 +124,34 @@ def gap_by_period(
     for span, joules in zip(spans, energy, strict=True):
         jobs = [instance.jobs[at] for at in span.jobs]
         late = sum(job.weight * max(0, done.get(job.id, 0) - job.due_ms) for job in jobs)
-        lower = None if shares is None else float(sum(shares[at] for at in span.jobs))
-        found.append(
-            Period(span.start_ms, span.end_ms, len(jobs), joules * per_uj, late * per_ms, lower)
-        )
-    return found
+        found.append(Period(span.start_ms, span.end_ms, len(jobs), joules * per_uj, late * per_ms))
+    return found if shares is None else with_shares(found, shares)
+
+
+def with_shares(periods: Sequence[Period], shares: Sequence[float]) -> list[Period]:
+    """Return periods with the shares of a bound.
+
+    Parameters
+    ----------
+    periods : sequence of Period
+        In order of time.
+    shares : sequence of float
+        What each job adds to a bound above the constant, in order of release; equal releases are of
+        one period, so their order does not matter.
+
+    Raises
+    ------
+    InputError
+        There are not as many shares as jobs.
+    """
+    if len(shares) != sum(period.jobs for period in periods):
+        jobs = sum(period.jobs for period in periods)
+        raise InputError(f"{len(shares)} shares of a bound for {jobs} jobs")
+    cuts = [0, *accumulate(period.jobs for period in periods)]
+    return [
+        replace(period, lower=math.fsum(shares[begin:end]))
+        for period, (begin, end) in zip(periods, pairwise(cuts), strict=True)
+    ]
 
 
 def together(periods: Sequence[Period]) -> Period:

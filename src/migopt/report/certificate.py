@@ -20,6 +20,8 @@ from migopt.report.tables import DASH, Table, number, percent, seconds
 
 #: Busy periods listed, the worst first.
 MOST_PERIODS = 15
+#: From so many on they are put together by size, too.
+FEWEST_FOR_SIZES = 5
 
 
 def write_certificate_page(
@@ -63,7 +65,9 @@ def certificate_page(
     periods = _periods(content["periods"])
     tables = [_bounds_table(content)]
     if periods:
-        tables += [period_table(periods, MOST_PERIODS, note=NOTE), size_table(periods)]
+        tables.append(period_table(periods, MOST_PERIODS, note=NOTE))
+    if len(periods) >= FEWEST_FOR_SIZES:
+        tables.append(size_table(periods))
     return render(
         "certificate.html.j2",
         name=name,
@@ -92,6 +96,20 @@ def _why_no_periods(content: Mapping[str, Any], instance: Instance | None) -> st
     if instance is not None and len(instance.gpus) > 1:
         return "The gap is split by busy period for one GPU only."
     return "The gap is not split by busy period: that takes prices of the splitting bound."
+
+
+def split_bound_text(bounds: Sequence[tuple[str, str, float]]) -> str:
+    """Say which of the bounds (by, proof, value) the periods split, if a better one is known, else ''."""
+    known = [bound for bound in bounds if bound[1] == "multipliers"]
+    if not known:
+        return ""
+    best, split = (max(some, key=lambda bound: bound[2]) for some in (bounds, known))
+    if split[2] >= best[2]:
+        return ""
+    return (
+        f"The bound that is split is {number(split[2])} by {split[0]}; the best one, "
+        f"{number(best[2])} by {best[0]}, is not known job by job."
+    )
 
 
 def _facts(content: Mapping[str, Any], instance: Instance | None) -> dict[str, str]:
@@ -175,7 +193,9 @@ def _pictures(
     content: Mapping[str, Any],
     name: str,
 ) -> list[Picture]:
-    found = [period_picture(periods, "periods", "Gap by busy period")] if periods else []
+    bounds = [(b["by"], b["proof"], b["lower"]) for b in content["bounds"]]
+    title, note = "Gap by busy period", split_bound_text(bounds)
+    found = [period_picture(periods, "periods", title, note)] if periods else []
     if instance is not None and schedule is not None:
         title = f"Schedule by {content['upper_by']}, cost {number(content['upper'])}"
         found.append(gantt_picture(instance, schedule, "schedule", title))

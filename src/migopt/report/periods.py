@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from migopt.metrics.periods import Period, busy_periods, gap_by_period, together
+from migopt.metrics.periods import Period, busy_periods, gap_by_period, together, with_shares
 from migopt.report.collect import Group, Row
 from migopt.report.period_svg import in_seconds, period_picture, ranked, span_text
 from migopt.report.svg import Picture
@@ -33,7 +33,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Day:
-    """One instance whose gap is split by the busy periods of its best stored schedule.
+    """One instance whose gap is split by the busy periods of the best schedule that can be.
 
     Attributes
     ----------
@@ -95,7 +95,8 @@ class Days:
 
 
 def split_days(group: Group, folder: Path, most: int = MOST_DAYS) -> Days:
-    """Split the gaps of a group's instances, as far as a schedule and a bound's shares are stored.
+    """Split the gaps of a group's instances, as far as a bound's shares and either a schedule or its
+    cost by busy period are stored.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ def split_days(group: Group, folder: Path, most: int = MOST_DAYS) -> Days:
     """
     pairs = []
     for rows in _by_instance(group).values():
-        plans = [row for row in rows if row.has_schedule and row.record.schedule_file]
+        plans = [row for row in rows if row.has_schedule and _can_be_split(row)]
         bounds = [row for row in rows if row.record.shares and row.record.proven_lower is not None]
         if plans and bounds:
             plan = min(plans, key=lambda row: row.record.upper or 0.0)
@@ -275,17 +276,25 @@ def _day(
 ) -> Day:
     from migopt.io import read_instance, read_schedule
 
+    shares, note = bound.record.shares, _better(plan, bound, rows)
+    if not plan.record.schedule_file:
+        told = with_shares([Period(*row) for row in plan.record.periods], shares)
+        return Day(plan, bound, tuple(told), (), note)
     instance = read_instance(folder / plan.record.instance_file)
     schedule = read_schedule(folder / plan.record.schedule_file, instance)
     spans = busy_periods(instance, schedule)
-    shares = bound.record.shares
     others: list[tuple[str, tuple[Period, ...]]] = []
     for row in sorted(plans, key=lambda row: order.index(row.entry) if row.entry in order else 0):
-        if row.entry != plan.entry and len(others) < MOST_OTHERS:
+        stored = row.record.schedule_file and row.entry != plan.entry
+        if stored and len(others) < MOST_OTHERS:
             its = read_schedule(folder / row.record.schedule_file, instance)
             others.append((row.entry, tuple(gap_by_period(instance, its, shares, spans))))
     periods = tuple(gap_by_period(instance, schedule, shares, spans))
-    return Day(plan, bound, periods, tuple(others), _better(plan, bound, rows))
+    return Day(plan, bound, periods, tuple(others), note)
+
+
+def _can_be_split(row: Row) -> bool:
+    return bool(row.record.schedule_file or row.record.periods)
 
 
 def _better(plan: Row, bound: Row, rows: list[Row]) -> str:
@@ -295,7 +304,7 @@ def _better(plan: Row, bound: Row, rows: list[Row]) -> str:
     told = []
     if _or(best.record.upper, float("inf")) < _or(plan.record.upper, 0.0):
         told.append(
-            f"{best.entry} has a lower cost, {number(best.record.upper)}, whose schedule is not stored."
+            f"{best.entry} has a lower cost, {number(best.record.upper)}, which is not known by period."
         )
     if _or(proven.record.proven_lower, float("-inf")) > _or(bound.record.lower, 0.0):
         told.append(

@@ -20,6 +20,7 @@ from migopt.check import check
 from migopt.errors import InputError, MissingExtraError, NotApplicableError
 from migopt.io.generators import generate
 from migopt.metrics import measure
+from migopt.metrics.periods import gap_by_period
 from migopt.model import Instance, Schedule
 from migopt.results import Budget, Outcome, SolveResult, StopReason
 
@@ -190,6 +191,25 @@ def test_shares_of_a_bound_are_kept() -> None:
     fields = fields_of(solver(**found, detail={"shares": [*shares, 0.1]}))
     assert (fields["status"], fields["reason"]) == ("failed", "shares: 3 shares for 2 jobs")
     assert fields_of(solver(**found))["shares"] == ()
+
+
+def test_periods_are_kept_where_the_schedule_is_not() -> None:
+    """Busy periods that a solver tells are in the record if they add up to the schedule's cost.
+
+    A minute at 7 busy slices costs 10 x 7 / 3 (see ``factories``): 4 s of 7 and 3 s of 4 slices.
+    """
+    rows = [period.as_dict() for period in gap_by_period(INSTANCE, SCHEDULE)]
+    found = {"outcome": Outcome.FEASIBLE, "schedule": SCHEDULE}
+    fields = fields_of(solver(**found, detail={"periods": rows}))
+    assert fields["status"] == "ok"
+    ((start, end, jobs, energy, tardiness),) = fields["periods"]
+    assert (start, end, jobs, tardiness) == (0, 7_000, 2, 0.0)
+    assert energy == pytest.approx(10 / 3 * (4 * 7 + 3 * 4) / 60, rel=1e-8)
+    wrong = [{**rows[0], "energy": 2 * rows[0]["energy"]}]
+    fields = fields_of(solver(**found, detail={"periods": wrong}))
+    assert fields["status"] == "failed"
+    assert "they add up to" in fields["reason"]
+    assert fields_of(solver(**found))["periods"] == ()
 
 
 def test_an_absent_trace_is_a_skip(tmp_path: Path) -> None:

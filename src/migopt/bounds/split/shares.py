@@ -22,7 +22,7 @@ from migopt.units import MS_PER_MINUTE
 def bound_shares(
     instance: Instance, proofs: Sequence[Multipliers], lower: float
 ) -> tuple[float, ...]:
-    """Return the shares of the jobs, in order of ``Instance.jobs``, in units of cost.
+    """Return the shares of the jobs, in order of release (then of ``Instance.jobs``), in units of cost.
 
     Of several proofs (MIG on and off, or one per partition) the lowest is split, since it decides.
     Prices are evaluated in floats; what the exact value differs by (1e-7 of it) is spread evenly, so
@@ -60,6 +60,4 @@ def _one(instance: Instance, proof: Multipliers) -> tuple[float, Floats]:
     # What is earned before the first release is the first job's, after the last the last one's.
     cuts = np.concatenate(([0], releases[order][1:], [grid[-1]]))
     upto = np.interp(np.minimum(cuts, grid[-1]), grid, earned)
-    shares = evaluator.job_value.copy()
-    shares[order] -= np.diff(upto)
-    return value, shares
+    return value, evaluator.job_value[order] - np.diff(upto)

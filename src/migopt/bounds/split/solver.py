@@ -53,7 +53,7 @@ class SplitBound:
         """Return the bound.
 
         ``detail`` holds ``multipliers`` (plain data, one per case), the bound's parts, and ``shares``
-        (the bound above the constant by job, see ``bound_shares``).
+        (the bound above the constant by job in order of release, see ``bound_shares``).
         """
         start = time.perf_counter()
         reason = why_not(instance)

@@ -12,7 +12,6 @@ from migopt.bounds.split.bound import cases
 from migopt.exact.day_plan.annealing import anneal_day
 from migopt.exact.day_plan.lp_start import lp_order
 from migopt.exact.day_plan.order import events_of, improve
-from migopt.exact.day_plan.periods import gap_by_period
 from migopt.exact.day_plan.program import DayOrder
 from migopt.exact.day_plan.start import start_walk
 from migopt.exact.day_plan.stretches import Found, improve_stretches, transplanted
@@ -21,6 +20,7 @@ from migopt.exact.interval_milp.orders import is_valid
 from migopt.exact.one_gpu import OneGpu, one_gpu
 from migopt.exact.partition_classes import why_no_partition
 from migopt.metrics import measure
+from migopt.metrics.periods import gap_by_period
 from migopt.model import Instance, Schedule
 from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
 

@@ -33,7 +33,7 @@ def test_jobs_far_apart_have_the_cost_of_their_own():
     """Slices are linear in speed and power, so every slice takes 10 W x ms: 1.4 and 0.5 W·min / 3.
 
     28 s and 10 s at rate 1 and 10 W, (1/2) / (3/2) of a W·min each; both due dates are far. The job that
-    comes first has the higher id: shares are in order of the instance, not of time.
+    comes first has the higher id: shares are in order of release.
     """
     jobs = (
         make_job(0, ms=10_000, release=300_000, due=400_000),
@@ -42,8 +42,8 @@ def test_jobs_far_apart_have_the_cost_of_their_own():
     instance = make_instance(*jobs)
     found = split_bound(instance, seconds=1.0)
     shares = bound_shares(instance, found.multipliers, found.value)
-    assert shares[0] == pytest.approx(10 / 3 * 10 / 60, rel=1e-3)
-    assert shares[1] == pytest.approx(10 / 3 * 28 / 60, rel=1e-3)
+    assert shares[0] == pytest.approx(10 / 3 * 28 / 60, rel=1e-3)
+    assert shares[1] == pytest.approx(10 / 3 * 10 / 60, rel=1e-3)
 
 
 def test_several_gpus_earn_several_times():
