@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -269,3 +270,46 @@ def test_report_draws_the_schedules_asked_for(tmp_path: Path) -> None:
     wrong = migopt("report", "out", "--gantt", "few/2/fifo+static:1/2s", cwd=tmp_path)
     assert wrong.returncode == 2
     assert key in wrong.stderr
+
+
+SPLIT = """
+title = "Days that explain themselves"
+seeds = 1
+keep_schedules = "none"
+entries = ["split_bound", "day_plan"]
+
+[budget]
+time_limit_s = 1
+
+[[instances]]
+class = "slack"
+generator = "s0-slack"
+parameters = { jobs = 12, load = 0.5 }
+"""
+
+
+def test_gap_by_period_from_records_alone(tmp_path: Path) -> None:
+    """A bound's shares and a plan's periods go through worker and records into the report.
+
+    No schedule is kept; costs and shares in the records are those of both runs, to nine digits.
+    """
+    pytest.importorskip("highspy")
+    suite, folder = tmp_path / "split.toml", tmp_path / "out"
+    suite.write_text(SPLIT)
+    command = [sys.executable, "-m", "migopt", "bench", str(suite), "-o", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    bound, plan = (
+        next(row for row in lines if row["entry"] == name) for name in ("split_bound", "day_plan")
+    )
+    constant = float(Fraction(bound["constant_cost"]))
+    assert len(bound["shares"]) == 12
+    assert sum(bound["shares"]) == pytest.approx(bound["lower"] - constant, rel=1e-7)
+    assert plan["schedule_file"] == ""
+    assert sum(row[2] for row in plan["periods"]) == 12
+    costs = sum(row[3] + row[4] for row in plan["periods"])
+    assert costs == pytest.approx(plan["upper"] - constant, rel=1e-7)
+    assert (
+        "Gap by busy period: day_plan against split_bound" in (folder / "report.html").read_text()
+    )
