@@ -66,6 +66,7 @@ class MigEnv(gymnasium.Env[np.ndarray[Any, Any], Any]):
         self.episodes = Episodes(
             days, rule.compiled, self.view, count=1, first=first, most_steps=most_steps
         )
+        self.begun = False
         self.action_space = spaces.Discrete(self.view.actions)
         self.observation_space = observation_space(self.view)
 
@@ -81,11 +82,24 @@ class MigEnv(gymnasium.Env[np.ndarray[Any, Any], Any]):
         if not 0 <= day < count:
             raise InputError(f"there are days 0 to {count - 1}, not {day}", where="options.day")
         self.episodes.begin(day)
+        self.begun = True
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[np.ndarray[Any, Any], float, bool, bool, dict[str, Any]]:
-        """Take a decision and go to the next; returns observation, reward, terminated, truncated, info."""
-        self.episodes.step(np.array([int(action) + 1], np.int64))
+        """Take a decision and go to the next; returns observation, reward, terminated, truncated, info.
+
+        Raises
+        ------
+        InputError
+            The action is none of the action space, or no day has begun (call ``reset``).
+        """
+        number = np.asarray(action)
+        if number.size != 1 or not self.action_space.contains(number.reshape(-1)[0]):
+            most = self.view.actions - 1
+            raise InputError(f"action must be a whole number from 0 to {most}, not {action!r}")
+        if not self.begun:
+            raise InputError("no day has begun: call reset first")
+        self.episodes.step(number.reshape(1).astype(np.int64) + 1)
         status = self.episodes.figures[0, at.STATUS]
         reward = float(self.episodes.rewards[0])
         ended, cut = bool(status == at.ENDED), bool(status == at.CUT)

@@ -106,6 +106,8 @@ class Episodes:
         self.masks = np.zeros((count, view.actions), np.bool_)
         self.rewards = np.zeros(count, np.float64)
         self.figures = np.zeros((count, at.FIGURES), np.int64)
+        # Nothing is due on a day that has not begun.
+        self.figures[:, at.STATUS] = at.ENDED
         self.threads = threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
@@ -126,6 +128,8 @@ class Episodes:
     def begin(self, days: Ints | int, chosen: Ints | None = None) -> None:
         """Begin episodes ``chosen`` (all by default) on these days and go to their first decision."""
         picked = np.arange(self.count) if chosen is None else np.asarray(chosen, np.int64)
+        self._refuse_beyond("episode", picked, 0, self.count - 1)
+        self._refuse_beyond("day", np.asarray(days), 0, len(self.days) - 1)
         self.figures[picked, at.DAY] = days
         at.begin_many(
             self._data,
@@ -149,8 +153,13 @@ class Episodes:
         """Take one decision per episode that goes on (catalogue numbers) and go to the next.
 
         0, the present partition, and one that may not be changed to now change nothing.
+
+        Raises
+        ------
+        InputError
+            There is not one action per episode, or one is no number of the catalogue.
         """
-        table = np.ascontiguousarray(actions, np.int64)
+        table = self._checked(actions, (self.count,))
         if self._pool is None:
             self._step(table, 0, 0, self.count)
         else:
@@ -192,7 +201,8 @@ class Episodes:
         arrivals : int
             Jobs that come during the trial.
         """
-        count, tries = actions.shape
+        table = self._checked(actions, (self.count, np.shape(actions)[-1]))
+        count, tries = table.shape
         if self._tries is None or self._tries.figures.shape[1] != tries:
             self._tries = Tries(
                 np.zeros((count, tries, self.view.width), np.float32),
@@ -205,7 +215,7 @@ class Episodes:
             self._days,
             self._state,
             self._places,
-            np.ascontiguousarray(actions, np.int64),
+            table,
             arrivals,
             self._settings,
             self._units,
@@ -219,6 +229,22 @@ class Episodes:
             found.masks,
         )
         return found
+
+    def _checked(self, actions: Ints, shape: tuple[int, ...]) -> Ints:
+        """Return actions as compiled code may read them: it checks no index."""
+        found = np.asarray(actions)
+        if found.shape != shape or found.dtype.kind not in "iu":
+            raise InputError(
+                f"actions must be whole numbers of shape {shape}, not {found.dtype} of {found.shape}"
+            )
+        self._refuse_beyond("action", found, 0, self.view.actions)
+        return np.ascontiguousarray(found, np.int64)
+
+    @staticmethod
+    def _refuse_beyond(what: str, values: Ints, least: int, most: int) -> None:
+        if values.size and not least <= int(values.min()) <= int(values.max()) <= most:
+            bad = values[(values < least) | (values > most)].flat[0]
+            raise InputError(f"{what} must be from {least} to {most}, not {bad}")
 
     def _refuse_hopeless(self) -> None:
         lost = np.flatnonzero(self.figures[:, at.STATUS] == at.HOPELESS)

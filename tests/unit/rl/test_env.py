@@ -202,6 +202,38 @@ def test_bad_arguments_are_refused() -> None:
         Episodes([day], rule, View().for_instance(day), first=13)
 
 
+def test_actions_beyond_the_catalogue_are_refused() -> None:
+    """Compiled code checks no index: another number, shape or type, a day or an episode that is not there, is refused.
+
+    Before a day has begun nothing is due and a step pays nothing.
+    """
+    days = [small_instance(seed, jobs=10) for seed in (1, 2)]
+    episodes = Episodes(days, compiled_rule("edf_fs"), View().for_instance(days[0]))
+    episodes.step(np.array([1, 1]))
+    assert len(episodes.going) == 0
+    assert episodes.rewards.tolist() == [0.0, 0.0]
+    for chosen, text in (((0, 2), "day .* 0 to 1, not 2"), ((-1, 0), "day .*not -1")):
+        with pytest.raises(InputError, match=text):
+            episodes.begin(np.array(chosen))
+    with pytest.raises(InputError, match="episode .*not 5"):
+        episodes.begin(0, np.array([5]))
+    episodes.begin(np.arange(2))
+    before = {name: array.copy() for name, array in episodes.arrays.items()}
+    for actions, text in (
+        (np.array([1, 13]), "from 0 to 12, not 13"),
+        (np.array([-1, 1]), "not -1"),
+        (np.array([1]), r"shape \(2,\), not int64 of \(1,\)"),
+        (np.array([1.0, 2.0]), "not float64"),
+    ):
+        with pytest.raises(InputError, match=text):
+            episodes.step(actions)
+    for tries in (np.array([[1, 2]]), np.array([[1, 2], [3, 99]])):
+        with pytest.raises(InputError):
+            episodes.attempt(tries, 1)
+    for name, array in episodes.arrays.items():
+        assert np.array_equal(array, before[name])
+
+
 # --- Gymnasium -------------------------------------------------------------------------------------
 
 
@@ -238,6 +270,22 @@ def test_an_episode_of_the_environment_sums_to_its_cost() -> None:
     assert info["decisions"] > 60
     with pytest.raises(InputError, match="days 0 to 0"):
         environment.reset(options={"day": 1})
+
+
+def test_the_environment_refuses_what_is_no_action() -> None:
+    """A step before ``reset``, and actions -1, 12 and 2.5 of twelve, are one clear error each."""
+    pytest.importorskip("gymnasium", reason="gymnasium is not installed")
+    from migopt.rl.env import MigEnv
+
+    environment = MigEnv([small_instance(1, jobs=12)])
+    with pytest.raises(InputError, match="call reset first"):
+        environment.step(0)
+    environment.reset(seed=1)
+    for action in (-1, 12, 2.5, "a", np.array([1, 2])):
+        with pytest.raises(InputError, match="from 0 to 11"):
+            environment.step(action)
+    for action in (0, np.int64(11), np.array([3]), np.array(4)):
+        environment.step(action)
 
 
 def test_stable_baselines3_trains_on_it() -> None:
