@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -76,14 +77,24 @@ class DqnConfig:
 
     def __post_init__(self) -> None:
         """Refuse values of a wrong type or beyond their limits."""
+        from migopt.schedulers.learned.network import KINDS
+        from migopt.schedulers.learned.view import LAYOUTS
+
         for item in fields(self):
             value = getattr(self, item.name)
             _refuse_type(item.name, value, item.default)
             _refuse_limits(item.name, value, item.metadata)
+        _refuse_name("layout", self.layout, LAYOUTS)
+        _refuse_name("network", self.network, KINDS)
         if not all(size >= 1 for size in self.hidden):
             raise InputError(f"sizes must be at least 1, not {self.hidden}", where="hidden")
         if self.compare > 1 and self.n_step > 1:
             raise InputError("several partitions are compared over one step only", where="n_step")
+        if self.buffer < self.episodes:
+            raise InputError(
+                f"must hold a decision of each of {self.episodes} episodes, not {self.buffer}",
+                where="buffer",
+            )
         if self.days > FIRST_VALIDATION_SEED - FIRST_TRAINING_SEED:
             raise InputError("training days would reach the validation seeds", where="days")
 
@@ -136,8 +147,15 @@ def _refuse_type(name: str, value: Any, default: Any) -> None:
         raise InputError(f"must be of type {type(default).__name__}, not {value!r}", where=name)
 
 
+def _refuse_name(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise InputError(f"there is no {value!r}{nearest_hint(value, known)}", where=name)
+
+
 def _refuse_limits(name: str, value: Any, limits: Mapping[str, Any]) -> None:
     least, most = limits["least"], limits["most"]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"must be a finite number, not {value:g}", where=name)
     if least is not None and not value >= least:
         raise InputError(f"must be at least {least:g}, not {value:g}", where=name)
     if most is not None and not value <= most:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from migopt.errors import InputError
 from migopt.model import Instance
 from migopt.rl.config import DqnConfig
-from migopt.rl.episodes import Episodes
+from migopt.rl.episodes import Episodes, kernel_rule
 from migopt.rl.learner import Learner
 from migopt.rl.points import Point
 from migopt.rl.replay import Replay
 from migopt.rl.returns import n_step
-from migopt.schedulers import parse_policy
 from migopt.schedulers.learned.checkpoint import catalogue_of, save_policy
 from migopt.schedulers.learned.network import Encoder, Network, best_actions
 from migopt.schedulers.learned.view import View
@@ -41,10 +41,15 @@ class DqnRun:
         self, config: DqnConfig, training: list[Instance], validation: list[Instance]
     ) -> None:
         self.config = config
-        rule = parse_policy(f"{config.dispatch}+static:1").dispatcher().compiled  # type: ignore[attr-defined]
+        rule = kernel_rule(config.dispatch)
         price = float(np.mean([float(d.weight_a) * d.total_weight for d in training]))
         view = View(layout=config.layout, jobs=config.jobs)
         self.view = replace(view.for_instance(training[0]), job_minutes_per_wmin=price)
+        if config.compare > self.view.actions:
+            raise InputError(
+                f"there are {self.view.actions} partitions to compare, not {config.compare}",
+                where="compare",
+            )
         self.catalogue = catalogue_of(training[0])
         self.playing = Episodes(
             training, rule, self.view, count=config.episodes, first=config.first

@@ -9,8 +9,7 @@ import numpy as np
 
 from migopt.errors import InputError, MissingExtraError
 from migopt.model import Instance
-from migopt.rl.episodes import Episodes
-from migopt.schedulers import parse_policy
+from migopt.rl.episodes import Episodes, kernel_rule
 from migopt.schedulers.learned.view import View
 from migopt.sim import episodes as at
 
@@ -60,12 +59,8 @@ class MigEnv(gymnasium.Env[np.ndarray[Any, Any], Any]):
         if not days:
             raise InputError("an environment needs at least one day")
         self.view = (view or View()).for_instance(days[0])
-        rule: Any = parse_policy(f"{dispatch}+static:1").dispatcher()
-        if not hasattr(rule, "compiled"):
-            raise InputError(f"dispatch rule {dispatch} has no compiled body")
-        self.episodes = Episodes(
-            days, rule.compiled, self.view, count=1, first=first, most_steps=most_steps
-        )
+        rule = kernel_rule(dispatch)
+        self.episodes = Episodes(days, rule, self.view, count=1, first=first, most_steps=most_steps)
         self.begun = False
         self.action_space = spaces.Discrete(self.view.actions)
         self.observation_space = observation_space(self.view)

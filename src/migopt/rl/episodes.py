@@ -14,6 +14,7 @@ import numpy as np
 from migopt.compiled import Ints
 from migopt.errors import InfeasiblePartitionError, InputError
 from migopt.model import Instance
+from migopt.schedulers import parse_policy
 from migopt.schedulers.learned.view import View, refuse_many
 from migopt.sim import episodes as at
 from migopt.sim import layout
@@ -25,6 +26,14 @@ from migopt.units import MS_PER_MINUTE, UJ_PER_WMIN
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 ARRIVALS_AND_COMPLETIONS = Cause.ARRIVAL | Cause.COMPLETION
+
+
+def kernel_rule(name: str) -> CompiledRule:
+    """Return a dispatch rule as the kernel knows it; raises InputError where it has no compiled body."""
+    rule = getattr(parse_policy(f"{name}+static:1").dispatcher(), "compiled", None)
+    if not isinstance(rule, CompiledRule):
+        raise InputError(f"dispatch rule {name} has no compiled body", where="dispatch")
+    return rule
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from migopt.errors import InputError, MissingExtraError
 from migopt.rl.config import DqnConfig
 from migopt.rl.days import make_days, split_of, split_record
 from migopt.rl.points import Point
+from migopt.schedulers.learned.checkpoint import load_policy
 
 POLICY, RESUME = "policy.safetensors", "resume.safetensors"
 #: Called with decisions so far and, where one was reached, a point of the curve.
@@ -51,16 +52,23 @@ def train_dqn(
         from migopt.rl.dqn import DqnRun
     except ImportError:
         raise MissingExtraError("torch", "rl", "training") from None
+    from migopt.rl.episodes import kernel_rule
     from migopt.rl.resume import load_run, save_run
     from migopt.rl.writers import writers
 
     begin = time.perf_counter()
-    folder.mkdir(parents=True, exist_ok=True)
+    kernel_rule(config.dispatch)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"is no folder to write to ({error.strerror})", source=str(folder)
+        ) from None
     policy, resume = folder / POLICY, folder / RESUME
     if restart:
         resume.unlink(missing_ok=True)
         policy.unlink(missing_ok=True)
-    if policy.exists() and not resume.exists():
+    if policy.exists() and not resume.exists() and _is_finished(policy):
         raise InputError("holds a finished run; begin anew with --restart", source=str(folder))
     split = split_of(config)
     training = make_days(config.scenario, split.training)
@@ -95,3 +103,12 @@ def train_dqn(
         "split": record["digest"],
         "wall_s": time.perf_counter() - begin,
     }
+
+
+def _is_finished(policy: Path) -> bool:
+    """Return whether a folder's policy is the last one of its run; one killed early has no file to go on from."""
+    try:
+        header = load_policy(policy).header
+        return bool(header["steps"] >= header["config"]["steps"])
+    except (InputError, KeyError, TypeError):
+        return True

@@ -94,6 +94,61 @@ def test_a_killed_run_ends_with_the_same_file(tmp_path: Path) -> None:
         assert whole == again
 
 
+def test_a_run_that_died_before_its_first_save_begins_anew(tmp_path: Path) -> None:
+    """After the first network, before the first file to go on from: no finished run, and the same bytes in the end."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    from migopt.rl.config import DqnConfig
+    from migopt.rl.train import train_dqn
+
+    (tmp_path / "tiny.toml").write_text(TINY)
+    config = DqnConfig.from_file(tmp_path / "tiny.toml")
+
+    def die(steps: int, point: object) -> None:
+        if point is not None:
+            raise RuntimeError(steps)
+
+    with pytest.raises(RuntimeError, match="256"):
+        train_dqn(config, tmp_path / "died", progress=die)
+    names = {path.name for path in (tmp_path / "died").iterdir()}
+    assert "policy.safetensors" in names
+    assert "resume.safetensors" not in names
+    for name in ("died", "whole"):
+        assert train_dqn(config, tmp_path / name)["decisions"] == 512
+    for name in ("policy.safetensors", "curve.csv"):
+        assert (tmp_path / "died" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+BAD = {
+    "layout=papr": "layout: there is no 'papr'; nearest: paper, paper-binned",
+    "network=shard": "network: there is no 'shard'; nearest: shared",
+    "dispatch=priced": "dispatch: dispatch rule priced has no compiled body",
+    "compare=13": "compare: there are 12 partitions to compare, not 13",
+    "learning-rate=inf": "learning_rate: must be a finite number, not inf",
+    "buffer=10": "buffer: must hold a decision of each of 64 episodes, not 10",
+    "first=13": "s0-tight-x2.5-g1-seed1000000 has no partition 13",
+}
+
+
+@pytest.mark.parametrize("option", BAD)
+def test_settings_that_fit_nothing_are_one_line(option: str, tmp_path: Path) -> None:
+    """Names that are not there, numbers that are none and what no day allows: exit code 2, one line."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    few = ("--days", "1", "--validation-days", "1", "-o", str(tmp_path / "run"))
+    code, _, error = train(f"--{option}", *few)
+    assert (code, error) == (2, f"error: {BAD[option]}\n")
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    """A file where the folder shall be, or above it."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file", tmp_path / "file" / "run"):
+        code, _, error = train("--days", "1", "-o", str(out))
+        assert code == 2
+        assert error.startswith(f"error: {out}: is no folder to write to")
+        assert error.count("\n") == 1
+
+
 def test_bad_settings_are_one_line(tmp_path: Path) -> None:
     """An unknown setting, a value beyond its limits and a scenario that is not there: exit code 2, one line."""
     pytest.importorskip("torch", reason="torch is not installed")
