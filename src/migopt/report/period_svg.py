@@ -23,7 +23,7 @@ _LEFT, _RIGHT = 78, 20
 #: Top and bottom of the three panels: costs, gaps, and the gap added up.
 _COST, _GAP, _SUM = (28, 188), (220, 290), (322, 380)
 #: Width of a character, in units of the font size.
-_CHARACTER = 0.6
+_CHARACTER = 0.5
 _LIGHT = {"var(--ink)": "#1c1f23", "var(--faint)": "#8b929b", "var(--paper)": "#ffffff"}
 
 
