@@ -323,6 +323,39 @@ def test_bad_files_are_refused_in_one_line(tmp_path: Path) -> None:
     refused("not finite")
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("unit", math.nan),
+        ("unit", math.inf),
+        ("slack", math.nan),
+        ("slack", -1.0),
+        ("first", 13),
+        ("view.job_minutes_per_wmin", math.nan),
+        ("view.job_minutes_per_wmin", "0.1"),
+        ("view.jobs", 2.5),
+        ("view.actions", 12.0),
+        ("view.due_edges_min", ["a"]),
+        ("view.mean_edges_min", [2.0, 1.0]),
+        ("catalogue", None),
+    ],
+)
+def test_headers_that_would_play_nonsense_are_refused(
+    tmp_path: Path, key: str, value: object
+) -> None:
+    """Numbers that are none, of another type or out of their range: one line with the file's name."""
+    day = small_instance(1)
+    header = good_header(day)
+    part, _, name = key.rpartition(".")
+    (header[part] if part else header)[name] = value
+    file = tmp_path / "bad.safetensors"
+    save_policy(file, plain_network(Encoder(View("paper", jobs=1)).width), header)
+    with pytest.raises(InputError) as caught:
+        load_policy(file)
+    assert str(caught.value).startswith(f"{file}: ")
+    assert "\n" not in str(caught.value)
+
+
 def test_another_catalogue_or_gpu_is_refused(tmp_path: Path) -> None:
     """A policy for paper-12 refuses an instance of another catalogue, and one of two GPUs."""
     day = small_instance(1)

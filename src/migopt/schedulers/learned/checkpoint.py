@@ -120,12 +120,8 @@ def load_policy(path: Path) -> LearnedPolicy:
         raise InputError(error.message, source=source) from None
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"its header is incomplete ({error!r})", source=source) from None
-    if (
-        listed != view.actions
-        or not 1 <= first <= listed
-        or not encoder.unit > 0
-        or encoder.slack < 0
-    ):
+    numbers = 0 < encoder.unit < math.inf and encoder.slack >= 0
+    if listed != view.actions or not 1 <= first <= listed or not numbers:
         raise InputError("its header contradicts itself", source=source)
     outputs = view.actions if encoder.kind == "mlp" else 1
     network = _network(tensors, encoder.row_width, outputs, source)
@@ -153,7 +149,7 @@ def _document(text: str | None, source: str) -> dict[str, Any]:
         raise InputError("is no policy of migopt", source=source)
     if document.get("version") != VERSION:
         raise InputError(
-            f"has version {document.get('version')}; this migopt reads version {VERSION}",
+            f"has version {document.get('version')!r}; this migopt reads version {VERSION}",
             source=source,
         )
     return document

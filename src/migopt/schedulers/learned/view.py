@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -61,10 +62,20 @@ class View:
         """Refuse what no layout can be."""
         if self.layout not in LAYOUTS:
             raise InputError(f"no state layout {self.layout!r}{nearest_hint(self.layout, LAYOUTS)}")
+        price = self.job_minutes_per_wmin
+        for name in ("jobs", "actions"):
+            if type(getattr(self, name)) is not int or getattr(self, name) < 0:
+                raise InputError(
+                    f"{name} of a state must be a whole number, not {getattr(self, name)!r}"
+                )
+        if type(price) not in (int, float) or not 0 <= price < float("inf"):
+            raise InputError(f"job_minutes_per_wmin must be a number from 0, not {price!r}")
         if not 0 <= self.jobs <= 64:
             raise InputError(f"a state lists 0 to 64 jobs, not {self.jobs}")
         for name in ("due_edges_min", "mean_edges_min"):
             edges = getattr(self, name)
+            if not all(type(edge) in (int, float) and isfinite(edge) for edge in edges):
+                raise InputError(f"{name} must be numbers, not {edges}")
             if list(edges) != sorted(set(edges)):
                 raise InputError(f"{name} must ascend, not {edges}")
 
