@@ -137,3 +137,12 @@ def test_refusals() -> None:
         parse_policy("priced+priced").run(small_instance(1, mode="cost"))
     with pytest.raises(NotApplicableError, match="never"):
         parse_policy("priced+priced").run(generate("s0-slack", seed=1, jobs=2, repartition="never"))
+
+
+def test_rollout_refuses_a_gpu_that_its_futures_cannot_use() -> None:
+    """Days of s0-tight are days of an A100: on an A30 the error says so, and blames no job of the instance."""
+    day = small_instance(1, gpu="A30-24GB", catalogue="all")
+    day = day.replace(jobs=tuple(job for job in day.jobs if job.preemptible))
+    rule = "rollout:s0-tight,futures=2"
+    with pytest.raises(NotApplicableError, match=r"days of s0-tight, do not all run on A30-24GB"):
+        parse_policy(f"{rule}+{rule}").run(day)

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from migopt.errors import InfeasiblePartitionError, NotApplicableError
 from migopt.io.generators import generate
 from migopt.model import Instance, Job
 from migopt.schedulers.joint.view import View, view_of
@@ -51,6 +52,11 @@ def sample_futures(instance: Instance, scenario: str, days: int) -> Futures:
     """Return ``days`` days of a scenario beside an instance's jobs.
 
     Tardiness of sampled jobs weighs as much as that of the instance's own.
+
+    Raises
+    ------
+    NotApplicableError
+        Jobs of the scenario do not run on the instance's GPU, or fit no partition of its catalogue.
     """
     count = len(instance.jobs)
     jobs = list(instance.jobs)
@@ -61,10 +67,17 @@ def sample_futures(instance: Instance, scenario: str, days: int) -> Futures:
             jobs.append(replace(job, id=number))
             number += 1
         bounds.append(len(jobs))
-    view = view_of(instance.replace(jobs=tuple(jobs)))
-    own = view_of(instance) if count else view
-    weight = own.jobs.late[0] if count else 0.0
-    late = np.concatenate([own.jobs.late[:count], np.full(len(jobs) - count, weight)])
+    own = view_of(instance) if count else None
+    try:
+        view = view_of(instance.replace(jobs=tuple(jobs)))
+    except InfeasiblePartitionError:
+        raise NotApplicableError(
+            f"rollout: jobs of its futures, days of {scenario}, do not all run on {instance.gpus[0].key}"
+            f" with catalogue {instance.catalogue(0).name}"
+        ) from None
+    of_own = own.jobs.late[:count] if own is not None else np.zeros(0)
+    weight = of_own[0] if count else 0.0
+    late = np.concatenate([of_own, np.full(len(jobs) - count, weight)])
     release = view.jobs.release
     parts = [np.arange(a, b) for a, b in pairwise(bounds)]
     return Futures(
