@@ -44,7 +44,11 @@ class BestRule:
             if best and budget.time_limit_s and time.perf_counter() - start > budget.time_limit_s:
                 stop = StopReason.TIME_LIMIT
                 break
-            result = resolve(policy).solve(instance, budget)
+            try:
+                result = resolve(policy).solve(instance, budget)
+            except KeyboardInterrupt:
+                stop = StopReason.INTERRUPTED
+                break
             if result.schedule is None:
                 refused = refused or result.message
                 continue
@@ -53,6 +57,8 @@ class BestRule:
             if best is None or cost < best[0]:
                 best = (cost, schedule, policy)
         wall_s = time.perf_counter() - start
+        if best is None and stop is StopReason.INTERRUPTED:
+            return SolveResult(Outcome.NOTHING, stop, wall_s=wall_s, message="interrupted")
         if best is None:
             return SolveResult(Outcome.INFEASIBLE_PARTITION, stop, wall_s=wall_s, message=refused)
         return SolveResult(

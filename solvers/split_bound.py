@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from migopt.interrupt import ctrl_c
 from migopt.model import Instance
 from migopt.results import Budget, SolveResult
 
@@ -47,7 +48,9 @@ class _FromLp:
 
         began = time.perf_counter()
         limit = budget.time_limit_s
-        prices = lp_prices(instance, 10.0 if limit is None else LP_SHARE * limit)
-        spent = time.perf_counter() - began
-        left = budget if limit is None else replace(budget, time_limit_s=max(0.1, limit - spent))
-        return SplitBound(first_prices=tuple(prices)).solve(instance, left)
+        with ctrl_c():  # one for both, or the second would not know
+            prices = lp_prices(instance, 10.0 if limit is None else LP_SHARE * limit)
+            spent = time.perf_counter() - began
+            left = max(0.1, limit - spent) if limit is not None else None
+            ascent = SplitBound(first_prices=tuple(prices))
+            return ascent.solve(instance, replace(budget, time_limit_s=left))

@@ -24,6 +24,7 @@ PACKAGE = REPOSITORY / "src" / "migopt"
 #: Part of migopt (a folder or a file directly in it) to its level.
 LEVELS = {
     "errors": 0,
+    "interrupt": 0,
     "compiled": 2,
     "units": 0,
     "model": 1,

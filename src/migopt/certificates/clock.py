@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import signal
-import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+
+from migopt.interrupt import CtrlC, ctrl_c
 
 
 class Clock:
@@ -18,18 +17,21 @@ class Clock:
     began : float
         Start, in seconds of ``time.perf_counter``.
     deadline : float
-    interrupted : bool
-        Whether Ctrl-C was pressed.
-    raises : bool
-        Whether Ctrl-C is to raise in the step that runs now (one that keeps its best when it does), or
-        only to set ``interrupted`` (one that asks).
     """
 
     def __init__(self, seconds: float) -> None:
         self.began = time.perf_counter()
         self.deadline = self.began + seconds
-        self.interrupted = False
-        self.raises = False
+        self._noted = CtrlC()
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C was pressed."""
+        return self._noted.pressed
+
+    @interrupted.setter
+    def interrupted(self, pressed: bool) -> None:
+        self._noted.pressed = pressed
 
     @property
     def spent(self) -> float:
@@ -48,29 +50,16 @@ class Clock:
     @contextlib.contextmanager
     def catching(self) -> Iterator[None]:
         """Turn the first Ctrl-C into ``interrupted``; the second one raises as ever."""
-        if threading.current_thread() is not threading.main_thread():
+        with ctrl_c(self._noted):
             yield
-            return
-
-        def handle(_number: int, _frame: Any) -> None:
-            again = self.interrupted
-            self.interrupted = True
-            if again or self.raises:
-                raise KeyboardInterrupt
-
-        before = signal.signal(signal.SIGINT, handle)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
 
     @contextlib.contextmanager
     def raising(self) -> Iterator[None]:
         """Let Ctrl-C raise within; what comes out of the block then ends there."""
-        self.raises = True
+        self._noted.raises = True
         try:
             yield
         except KeyboardInterrupt:
             self.interrupted = True
         finally:
-            self.raises = False
+            self._noted.raises = False

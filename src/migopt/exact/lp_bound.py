@@ -11,6 +11,7 @@ strong there. So the bound is certified by the same exact evaluation of stored p
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -27,6 +28,7 @@ from migopt.bounds.split.problem import Floats, Kind, SplitProblem, build_proble
 from migopt.bounds.split.shares import bound_shares
 from migopt.exact._highs import engine_name, new_highs
 from migopt.exact.event_order import Assignment
+from migopt.interrupt import ctrl_c
 from migopt.model import Instance
 from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
 
@@ -91,8 +93,8 @@ class DayLp:
         left = np.maximum(duals[self.owner] - self.late, 0.0)
         return np.ascontiguousarray(left[:, None] * self.problem.speed[self.owner])
 
-    def solve(self, deadline: float) -> LpResult:
-        """Generate columns until converged or out of time."""
+    def solve(self, deadline: float, should_stop: Callable[[], bool] | None = None) -> LpResult:
+        """Generate columns until converged, out of time or told to stop."""
         began = time.perf_counter()
         self._build()
         rounds: list[tuple[float, float, float]] = []
@@ -125,7 +127,8 @@ class DayLp:
                     break
             rounds.append((time.perf_counter() - began, best, master))
             solved = master - best <= CONVERGED * max(abs(master), 1e-12)
-            if solved or not added or time.perf_counter() > deadline:
+            stopped = should_stop is not None and should_stop()
+            if solved or not added or stopped or time.perf_counter() > deadline:
                 return LpResult(self.problem, kept, best, master, rounds, len(self.known))
 
     def _build(self) -> None:
@@ -236,7 +239,9 @@ def lp_prices(instance: Instance, seconds: float) -> list[tuple[SplitProblem, Fl
     todo = cases(instance)
     for case in todo:
         problem = build_problem(instance, case, uniform=0)
-        result = DayLp(problem).solve(time.perf_counter() + seconds / len(todo))
+        with ctrl_c() as noted:
+            until = time.perf_counter() + seconds / len(todo)
+            result = DayLp(problem).solve(until, lambda: noted.pressed)
         out.append((problem, result.prices))
     return out
 
@@ -266,17 +271,18 @@ class LpBound:
             )
         limit = DEFAULT_SECONDS if budget.time_limit_s is None else budget.time_limit_s
         found: list[tuple[Fraction, Multipliers, LpResult]] = []
-        for case in cases(instance):
-            problem = build_problem(instance, case, uniform=self.uniform)
-            result = DayLp(problem).solve(start + 0.9 * limit)
-            multipliers = round_prices(problem, result.prices, FINAL_PARTS)
-            found.append((evaluate_multipliers(instance, multipliers), multipliers, result))
+        with ctrl_c() as noted:
+            for case in cases(instance):
+                problem = build_problem(instance, case, uniform=self.uniform)
+                result = DayLp(problem).solve(start + 0.9 * limit, lambda: noted.pressed)
+                multipliers = round_prices(problem, result.prices, FINAL_PARTS)
+                found.append((evaluate_multipliers(instance, multipliers), multipliers, result))
         lower, _, first = min(found, key=lambda item: item[0])
         constant = float(instance.constant_cost)
         done = all(item[2].converged for item in found)
         return SolveResult(
             Outcome.BOUND_ONLY,
-            StopReason.FINISHED if done else StopReason.TIME_LIMIT,
+            _stop(done, noted.pressed),
             lower=round_down(lower),
             proof="multipliers",
             wall_s=time.perf_counter() - start,
@@ -287,6 +293,12 @@ class LpBound:
                 "shares": bound_shares(instance, [item[1] for item in found], round_down(lower)),
             },
         )
+
+
+def _stop(done: bool, interrupted: bool) -> StopReason:
+    if done:
+        return StopReason.FINISHED
+    return StopReason.INTERRUPTED if interrupted else StopReason.TIME_LIMIT
 
 
 def _detail(found: list[Any], decides: LpResult, constant: float) -> dict[str, Any]:

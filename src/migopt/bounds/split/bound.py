@@ -349,7 +349,7 @@ def _ascend(
     try:
         state.value = max(state.value, evaluator(state.prices))
         if steps[0] == 0.0:
-            steps = _try_steps(problem, evaluator, state, 0.2 * seconds)
+            steps = _try_steps(problem, evaluator, state, 0.2 * seconds, should_stop)
         ascend(
             problem,
             evaluator,
@@ -368,7 +368,11 @@ def _ascend(
 
 
 def _try_steps(
-    problem: SplitProblem, evaluator: Evaluator, state: Ascent, seconds: float
+    problem: SplitProblem,
+    evaluator: Evaluator,
+    state: Ascent,
+    seconds: float,
+    should_stop: Callable[[], bool] | None,
 ) -> tuple[float, float]:
     """Return the first and last step of the coarse ascent: power and tardiness may differ in scale."""
     best = -np.inf
@@ -383,7 +387,15 @@ def _try_steps(
         trial = Ascent(start)
         share = max(seconds / len(tried), 0.01)
         steps = (step, step * COARSE_LAST)
-        ascend(problem, evaluator, trial, steps=steps, rounds=TRIAL_ROUNDS, seconds=share)
+        ascend(
+            problem,
+            evaluator,
+            trial,
+            steps=steps,
+            rounds=TRIAL_ROUNDS,
+            seconds=share,
+            should_stop=should_stop,
+        )
         if trial.value > best:
             best, state.step = trial.value, step
         if trial.value > state.value:

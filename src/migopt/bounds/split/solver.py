@@ -12,6 +12,7 @@ from migopt.bounds.base import float_below
 from migopt.bounds.split.bound import split_bound, why_not
 from migopt.bounds.split.problem import SplitProblem
 from migopt.bounds.split.shares import bound_shares
+from migopt.interrupt import ctrl_c
 from migopt.model import Instance
 from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
 
@@ -67,16 +68,18 @@ class SplitBound:
                 proof="closed_form",
             )
         seconds = DEFAULT_SECONDS if budget.time_limit_s is None else budget.time_limit_s
-        found = split_bound(
-            instance,
-            seconds=ascent_seconds(instance, seconds),
-            threads=budget.threads,
-            completions_ms=self.completions_ms,
-            first_prices=self.first_prices,
-        )
+        with ctrl_c() as noted:
+            found = split_bound(
+                instance,
+                seconds=ascent_seconds(instance, seconds),
+                threads=budget.threads,
+                completions_ms=self.completions_ms,
+                first_prices=self.first_prices,
+                should_stop=lambda: noted.pressed,
+            )
         return SolveResult(
             Outcome.BOUND_ONLY,
-            StopReason.TIME_LIMIT,
+            StopReason.INTERRUPTED if noted.pressed else StopReason.TIME_LIMIT,
             lower=found.value,
             proof="multipliers",
             wall_s=time.perf_counter() - start,

@@ -12,7 +12,7 @@ from migopt.exact.interval_milp import IntervalMilp
 from migopt.exact.interval_milp.orders import order_of_schedule
 from migopt.exact.one_gpu import OneGpu
 from migopt.model import Instance
-from migopt.results import Budget
+from migopt.results import Budget, StopReason
 from migopt.units import MS_PER_MINUTE
 
 #: Most jobs of a window; the interval MILP closes most cases of so many in a few seconds.
@@ -57,6 +57,8 @@ def exact_window(day: OneGpu, stretch: Stretch, seconds: float, seed: int) -> Ex
     instance, start = _instance(day, stretch)
     partition: Literal["free"] | int = day.class_numbers[0] if len(day.classes) == 1 else "free"
     answer = IntervalMilp(partition=partition).solve(instance, Budget(seconds, seed=seed))
+    if answer.stop is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt  # which the engine's callbacks swallowed
     shares = Fraction(instance.total_weight, day.instance.total_weight)
     factor = float(shares * (instance.weight_a + 1) / (day.instance.weight_a + 1))
     lower = 0.0

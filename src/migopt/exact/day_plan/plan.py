@@ -19,6 +19,7 @@ from migopt.exact.interval_milp.decode import compared, roundings
 from migopt.exact.interval_milp.orders import is_valid
 from migopt.exact.one_gpu import OneGpu, one_gpu
 from migopt.exact.partition_classes import why_no_partition
+from migopt.interrupt import CtrlC, ctrl_c
 from migopt.metrics import measure
 from migopt.metrics.periods import gap_by_period
 from migopt.model import Instance, Schedule
@@ -100,7 +101,8 @@ class DayPlan:
                 self.progress(now, cost)
 
         runs = [Found(problem, DayOrder(problem)) for problem in problems]
-        stop = _improve(runs, began, limit, budget.seed, tell)
+        with ctrl_c(CtrlC(raises=True)):
+            stop = _improve(runs, began, limit, budget.seed, tell)
         found = min(runs, key=lambda item: item.cost)
         if found.plan is not None:
             _finish(found, began + limit, budget.seed, tell)

@@ -35,6 +35,7 @@ from migopt.exact.interval_milp.variables import Layout, Mode
 from migopt.exact.one_gpu import Floats, OneGpu, one_gpu
 from migopt.exact.partition_classes import why_no_partition
 from migopt.exact.priced_tree.tree import Tree
+from migopt.interrupt import CtrlC, ctrl_c
 from migopt.metrics import measure
 from migopt.model import Instance, Schedule
 from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
@@ -100,7 +101,8 @@ class IntervalMilp:
         InputError
             More than one GPU, or power figures that energy needs are missing.
         """
-        return _Run(self, instance, budget).solve()
+        with ctrl_c() as noted:
+            return _Run(self, instance, budget, noted).solve()
 
 
 @dataclass
@@ -125,8 +127,11 @@ class _Side:
 
 
 class _Run:
-    def __init__(self, solver: IntervalMilp, instance: Instance, budget: Budget) -> None:
+    def __init__(
+        self, solver: IntervalMilp, instance: Instance, budget: Budget, noted: CtrlC
+    ) -> None:
         self.solver, self.instance, self.budget = solver, instance, budget
+        self.noted = noted
         self.start = time.perf_counter()
         limit = budget.time_limit_s
         self.deadline = self.start + (limit if limit is not None else 1e9)
@@ -200,7 +205,7 @@ class _Run:
                         order,
                         max_changes=changes,
                         seed=self.budget.seed,
-                        should_stop=self.solver.should_stop,
+                        should_stop=self._stopped,
                     ),
                     windows=Windows.open(problem),
                 )
@@ -275,11 +280,17 @@ class _Run:
         target = max(self.budget.gap, EQUAL)
         return upper is not None and side.lower >= upper * (1 - target) - 1e-13
 
+    def _stopped(self) -> bool:
+        """Return whether Ctrl-C was pressed or the caller wants the search to end."""
+        return self.noted.pressed or (
+            self.solver.should_stop is not None and self.solver.should_stop()
+        )
+
     def _over(self) -> bool:
         if time.perf_counter() >= self.deadline:
             self.stop = StopReason.TIME_LIMIT
             return True
-        if self.solver.should_stop is not None and self.solver.should_stop():
+        if self._stopped():
             self.stop = StopReason.INTERRUPTED
             return True
         return False
@@ -480,7 +491,7 @@ class _Run:
                 order,
                 max_changes=None,
                 seed=self.budget.seed,
-                should_stop=self.solver.should_stop,
+                should_stop=self._stopped,
             )
         return side.free
 

@@ -16,6 +16,7 @@ from migopt.exact.slots.decode import to_plan
 from migopt.exact.slots.plan import Plan
 from migopt.exact.slots.values import values
 from migopt.exact.slots.variables import Variables
+from migopt.interrupt import CtrlC, ctrl_c
 from migopt.model import Instance
 from migopt.results import Budget, SolveResult, StopReason
 
@@ -75,7 +76,13 @@ class SlotMilp:
         label = f"{self.engine} by Pyomo {version('pyomo')}"
         if not instance.jobs:
             return answer(found, StopReason.FINISHED, label, "slot_milp")
-        stop, note = search(found, budget, self.engine, pyomo_name)
+        with ctrl_c(CtrlC(raises=True)) as noted:
+            try:
+                stop, note = search(found, budget, self.engine, pyomo_name)
+            except KeyboardInterrupt:
+                stop, note = StopReason.INTERRUPTED, ""
+        if noted.pressed and stop is StopReason.ERROR:
+            stop, note = StopReason.INTERRUPTED, ""  # engines call being stopped an error
         return answer(found, stop, label, "slot_milp", note)
 
 
