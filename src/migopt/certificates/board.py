@@ -49,6 +49,8 @@ class Board:
         self.stages: list[Stage] = []
         #: Why no legal schedule exists, where that is known.
         self.infeasible = ""
+        #: Whether some step had too little time left.
+        self.too_late = False
         #: Most seconds that checking and scoring a schedule took.
         self.judge_s = 0.0
         #: Numbers that a running step reports; they count only once its result is in.

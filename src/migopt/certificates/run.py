@@ -150,6 +150,7 @@ def _run(step: Step, board: Board, budget: Budget) -> Any:
     if step.share and seconds < step.least_s:
         why = "interrupted" if clock.interrupted else f"{seconds:.1f} s left are too few"
         board.skip(step.name, "skipped", why)
+        board.too_late = True
         return None
     if step.only_open and board.closed:
         board.skip(step.name, "skipped", "upper and lower already meet")
@@ -233,7 +234,8 @@ def _certificate(
 ) -> Certificate:
     metrics, clock = board.metrics, board.clock
     # Steps end a little before the deadline.
-    late = not board.closed and clock.left <= 2 * LAST_SHARE * (clock.deadline - clock.began)
+    late = board.too_late or clock.left <= 2 * LAST_SHARE * (clock.deadline - clock.began)
+    late = late and not board.closed
     stop = "interrupted" if clock.interrupted else ("time_limit" if late else "finished")
     return Certificate(
         board.instance,
