@@ -11,139 +11,62 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import re
 from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from migopt.records import Record, Status, read_records
-from migopt.report.statistics import Interval, mean_interval
+from _claims import PUBLISHED, verdicts
+from _paired import (
+    CLASSES,
+    RULES,
+    R,
+    Runs,
+    above,
+    active,
+    best_static,
+    cost,
+    load,
+    mean_by_seed,
+    mean_text,
+    number,
+    paired,
+    percent_text,
+    ratio,
+    recalibrated,
+    table,
+)
+
+from migopt.records import Record
+from migopt.report.statistics import mean_interval
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reproduction.md"
-CLASSES = ("s0-slack", "s0-tight")
-RULES = ("edf_fs", "edf_ss", "llf", "lalf")
-R = "edf_ss_restricted"
 PARTIAL = ("edf_ss+look_ahead", "edf_ss+miso", "priced+priced")
 PARTIAL += ("receding_horizon+receding_horizon", "rollout+rollout")
-
-Runs = dict[str, dict[int, Record]]
-
-
-def load(folder: Path) -> dict[str, Runs]:
-    """Return class to entry to seed to record, good runs only."""
-    found: dict[str, Runs] = {}
-    for record in read_records(folder / "records.jsonl").records.values():
-        if record.status is Status.OK:
-            runs = found.setdefault(record.instance_class, {}).setdefault(record.entry, {})
-            runs[record.seed] = record
-    return found
-
-
-def paired(
-    runs: Runs, one: str, other: str, value: Callable[[Record], float]
-) -> list[tuple[float, float]]:
-    """Return the values of two entries on their common seeds."""
-    if one not in runs or other not in runs:
-        return []
-    seeds = sorted(runs[one].keys() & runs[other].keys())
-    return [(value(runs[one][seed]), value(runs[other][seed])) for seed in seeds]
-
-
-def ratio(pairs: list[tuple[float, float]]) -> Interval | None:
-    """Return 1 - mean(first) / mean(second) with a 95 % interval by the delta method on paired values."""
-    if len(pairs) < 2:
-        return None
-    top, bottom = fmean(a for a, _ in pairs), fmean(b for _, b in pairs)
-    share = top / bottom
-    spread = mean_interval([(a - share * b) / bottom for a, b in pairs])
-    assert spread.low is not None
-    half = spread.mean - spread.low
-    return Interval(1 - share, 1 - share - half, 1 - share + half, len(pairs))
-
-
-def cost(record: Record) -> float:
-    """Return ET under the stored a."""
-    assert record.cost is not None
-    return record.cost
-
-
-def active(record: Record) -> float:
-    """Return ET without idle energy."""
-    return float(record.metrics["active_cost"])
-
-
-def recalibrated(runs: Runs, entries: list[str]) -> dict[str, float]:
-    """Return mean ET with the weight a = t / (2 s) over all runs compared, as the paper sets it."""
-    rows = [record for entry in entries for record in runs.get(entry, {}).values()]
-    if not rows:
-        return {}
-    tardiness = fmean(float(r.mean_tardiness_min or 0.0) for r in rows)
-    energy = fmean(float(r.energy_wmin or 0.0) for r in rows)
-    a = tardiness / (2 * energy)
-    answer = {}
-    for entry in entries:
-        mine = runs.get(entry, {}).values()
-        if mine:
-            answer[entry] = fmean(
-                (a * float(r.energy_wmin or 0) + float(r.mean_tardiness_min or 0)) / (a + 1)
-                for r in mine
-            )
-    return answer
-
-
-# --- tables ----------------------------------------------------------------------------------
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """Format a number, a dash without one."""
-    return "–" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
-
-
-def mean_text(values: list[float], digits: int = 3) -> str:
-    """Format a mean with its interval."""
-    if not values:
-        return "–"
-    found = mean_interval(values)
-    if found.low is None or found.high is None:
-        return number(found.mean, digits)
-    return f"{found.mean:.{digits}f} ± {found.mean - found.low:.{digits}f}"
-
-
-def percent_text(found: Interval | None) -> str:
-    """Format a share with its interval."""
-    if found is None or found.low is None or found.high is None:
-        return "–"
-    return f"{100 * found.mean:.1f} % ({100 * found.low:.1f} to {100 * found.high:.1f})"
-
-
-def table(heads: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table."""
-    lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+#: Names in PUBLISHED of the rows of Table III: three baselines and the dynamic policy.
+PARTITION_RULES = tuple(PUBLISHED[name] for name in ("no_mig", "static", "day_night", "dynamic"))
 
 
 def table2(found: dict[str, Runs]) -> str:
     """Rules over the twelve partitions: mean over all, and on the best partition of each rule."""
-    published = {"edf_fs": "5.53", "edf_ss": "5.37", "llf": "6.32", "lalf": "6.83"}
     rows = []
     for name in filter(found.__contains__, CLASSES):
         runs = found[name]
         groups = {rule: [f"{rule}+static:{n}" for n in range(1, 13)] for rule in RULES}
         whole = recalibrated(runs, [entry for entries in groups.values() for entry in entries])
         for rule in RULES:
-            by_seed = _mean_by_seed(runs, groups[rule])
-            base = _mean_by_seed(runs, groups["edf_fs"])
+            by_seed = mean_by_seed(runs, groups[rule])
+            base = mean_by_seed(runs, groups["edf_fs"])
             versus = ratio([(by_seed[s], base[s]) for s in by_seed if s in base])
             best = min(groups[rule], key=lambda e: fmean(map(cost, runs[e].values())))
             rows.append(
                 [
                     name,
                     f"`{rule}`",
-                    published[rule],
-                    number(fmean(whole[e] for e in groups[rule]), 2),
+                    PUBLISHED[rule],
+                    mean_text(over_partitions(whole, groups[rule]), 2),
                     mean_text(list(by_seed.values())),
                     percent_text(versus) if rule != "edf_fs" else "",
                     f"{best.rpartition(':')[2]}: {mean_text([cost(r) for r in runs[best].values()])}",
@@ -154,15 +77,10 @@ def table2(found: dict[str, Runs]) -> str:
     return table([*heads, "best partition: ET", "days"], rows)
 
 
-def _mean_by_seed(runs: Runs, entries: list[str]) -> dict[int, float]:
-    seeds = set.intersection(*(set(runs.get(entry, {})) for entry in entries)) if entries else set()
-    return {seed: fmean(cost(runs[entry][seed]) for entry in entries) for seed in sorted(seeds)}
-
-
-def best_static(runs: Runs, dispatch: str = R) -> str:
-    """Return the fixed partition of least mean ET."""
-    entries = [f"{dispatch}+static:{n}" for n in range(1, 13) if f"{dispatch}+static:{n}" in runs]
-    return min(entries, key=lambda entry: fmean(map(cost, runs[entry].values())))
+def over_partitions(values: dict[str, dict[int, float]], entries: list[str]) -> list[float]:
+    """Return the mean over entries, one per seed."""
+    seeds = set.intersection(*(set(values[entry]) for entry in entries))
+    return [fmean(values[entry][seed] for entry in entries) for seed in sorted(seeds)]
 
 
 def table3(found: dict[str, Runs]) -> str:
@@ -178,6 +96,7 @@ def table3(found: dict[str, Runs]) -> str:
         whole = recalibrated(
             runs, [*bases, f"{R}+dqn" if f"{R}+dqn" in runs else f"{R}+look_ahead"]
         )
+        names = dict(zip([*bases, f"{R}+dqn"], PARTITION_RULES, strict=True))
         for entry in dict.fromkeys(shown):
             if entry not in runs:
                 continue
@@ -189,15 +108,33 @@ def table3(found: dict[str, Runs]) -> str:
                 [
                     name,
                     f"`{entry}`",
-                    number(whole.get(entry), 2),
+                    names.get(entry, ""),
+                    mean_text(list(whole.get(entry, {}).values()), 2),
                     mean_text([cost(r) for r in runs[entry].values()]),
+                    late_share(runs[entry]),
                     *gains,
                     mean_text([float(r.metrics["repartitions"]) for r in runs[entry].values()], 0),
                     str(len(runs[entry])),
                 ]
             )
-    heads = ["scenario", "policy", "ET, a recalibrated", "ET, stored a", "below No MIG"]
-    return table([*heads, "below best Static", "below Day-Night", "repartitions", "days"], rows)
+    heads = ["scenario", "policy", "paper", "ET, a recalibrated", "ET, stored a", "late"]
+    heads += ["below No MIG", "below best Static", "below Day-Night", "repartitions", "days"]
+    return table(heads, rows)
+
+
+def late_share(records: dict[int, Record]) -> str:
+    """Return which part of mean ET above idle is tardiness."""
+    above_idle = fmean(map(active, records.values()))
+    # ET = (a E + T) / (a + 1): what is no tardiness is energy, idle energy included.
+    late = fmean(float(r.mean_tardiness_min or 0) / (1 + _weight(r)) for r in records.values())
+    return f"{100 * late / above_idle:.0f} %" if above_idle else "–"
+
+
+def _weight(record: Record) -> float:
+    """Return the stored weight a."""
+    assert record.settings is not None
+    top, _, bottom = record.settings.weight_a.partition("/")
+    return int(top) / int(bottom or 1)
 
 
 def preemption(found: dict[str, Runs]) -> str:
@@ -210,13 +147,7 @@ def preemption(found: dict[str, Runs]) -> str:
             free, kept = f"edf_ss+static:{n}", f"{R}+static:{n}"
             stops = paired(runs, kept, free, lambda r: float(r.metrics["preemptions"]))
             row.append(percent_text(ratio(stops)) if sum(b for _, b in stops) else "no preemption")
-            change = ratio(paired(runs, kept, free, cost))
-            more = (
-                None
-                if change is None or change.low is None or change.high is None
-                else Interval(-change.mean, -change.high, -change.low, change.n)
-            )
-            row.append(percent_text(more))
+            row.append(percent_text(above(paired(runs, kept, free, cost))))
         rows.append(row)
     heads = ["partition", "s0-slack: fewer preemptions", "ET above free"]
     return table([*heads, "s0-tight: fewer preemptions", "ET above free"], rows)
@@ -246,9 +177,8 @@ def rates(found: dict[str, Runs]) -> str:
         for rule in (*RULES, R):
             entries = [f"{rule}+static:{n}" for n in range(1, 13) if f"{rule}+static:{n}" in runs]
             best = min(entries, key=lambda entry: fmean(map(cost, runs[entry].values())))
-            cells.append(
-                f"{best.rpartition(':')[2]}: {number(fmean(map(cost, runs[best].values())), 2)}"
-            )
+            costs = mean_text([cost(r) for r in runs[best].values()], 2)
+            cells.append(f"{best.rpartition(':')[2]}: {costs}")
         rows.append([name.removeprefix("s0-"), *cells])
     return table(
         ["scenario, rate per minute, inference %", *(f"`{rule}`" for rule in (*RULES, R))], rows
@@ -266,11 +196,13 @@ def sensitivity(found: dict[str, Runs]) -> str:
         dynamic = f"{R}+look_ahead"
         shown = [f"{R}+no_mig", static, f"{R}+day_night", dynamic]
         gains = [percent_text(ratio(paired(runs, dynamic, entry, cost))) for entry in shown[:3]]
+        gains.append(percent_text(ratio(paired(runs, shown[2], static, cost))))
         costs = [number(fmean(map(cost, runs[entry].values())), 3) for entry in shown]
         costs[1] = f"{static.rpartition(':')[2]}: {costs[1]}"
         rows.append([name.removeprefix("s0-"), *costs, *gains])
     heads = ["setting", "No MIG", "best Static of 2, 3, 6", "Day-Night", "look-ahead"]
-    return table([*heads, "below No MIG", "below Static", "below Day-Night"], rows)
+    heads += ["below No MIG", "below Static", "below Day-Night", "Day-Night below Static"]
+    return table(heads, rows)
 
 
 def partial(found: dict[str, Runs]) -> str:
@@ -295,37 +227,53 @@ def partial(found: dict[str, Runs]) -> str:
     return table([*heads, "slices below gpu", "preemptions", "days"], rows)
 
 
+def lower_bounds(runs: Runs) -> dict[int, float]:
+    """Return per seed the best certified lower bound on ET above idle."""
+    lower: dict[int, float] = {}
+    for records in runs.values():
+        for seed, record in records.items():
+            if record.proven_lower is not None and record.claims == "bound":
+                over_idle = record.proven_lower - _constant(record)
+                lower[seed] = max(lower.get(seed, 0.0), over_idle)
+    return lower
+
+
+def gaps_by_day(found: dict[str, Runs]) -> dict[str, Any]:
+    """Return per scenario the bounds, and per policy the active gap of every day."""
+    answer: dict[str, Any] = {}
+    for name in filter(found.__contains__, CLASSES):
+        lower = lower_bounds(found[name])
+        answer[name] = {"lower_above_idle": {s: _short(v) for s, v in sorted(lower.items())}}
+        for entry, records in found[name].items():
+            seeds = [s for s in sorted(records) if s in lower and records[s].cost is not None]
+            if seeds:
+                answer[name][entry] = {
+                    s: round(1 - lower[s] / active(records[s]), 5) for s in seeds
+                }
+    return answer
+
+
 def gaps(found: dict[str, Runs]) -> str:
     """Active gap to the certified bound, and how far above the clairvoyant plan."""
     rows = []
     for name in filter(found.__contains__, CLASSES):
         runs = found[name]
-        lower = {}
-        for records in runs.values():
-            for seed, record in records.items():
-                if record.proven_lower is not None and record.claims == "bound":
-                    above = record.proven_lower - _constant(record)
-                    lower[seed] = max(lower.get(seed, 0.0), above)
+        lower = lower_bounds(runs)
         plan = runs.get("day_plan", {})
         for entry, records in runs.items():
             seeds = [s for s in records if s in lower and records[s].cost is not None and s in plan]
             if not seeds:
                 continue
             certified = [1 - lower[s] / active(records[s]) for s in seeds]
-            over = ratio([(active(records[s]), active(plan[s])) for s in seeds])
-            above = (
-                None
-                if over is None or over.low is None or over.high is None
-                else Interval(-over.mean, -over.high, -over.low, over.n)
-            )
+            over = above([(active(records[s]), active(plan[s])) for s in seeds])
             rows.append(
                 [
                     name,
                     f"`{entry}`",
                     mean_text([active(records[s]) for s in seeds], 4),
-                    f"{100 * fmean(certified):.1f} %",
+                    percent_text(mean_interval(certified)),
                     f"{100 * min(certified):.1f} to {100 * max(certified):.1f} %",
-                    percent_text(above) if entry != "day_plan" else "",
+                    percent_text(over) if entry != "day_plan" else "",
                     str(len(seeds)),
                 ]
             )
@@ -409,6 +357,13 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Runs]], str]]] = {
 }
 
 
+def with_table(page: str, mark: str, text: str) -> str:
+    """Return the page with the table between its marks replaced."""
+    begin, end = f"<!-- table {mark} -->", f"<!-- end {mark} -->"
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    return pattern.sub(lambda _: f"{begin}\n{text}\n{end}", page)
+
+
 def _short(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.6g}")
 
@@ -461,16 +416,13 @@ def main() -> None:
     page = PAGE.read_text("utf-8")
     for mark, (suite, make) in TABLES.items():
         if suite in suites:
-            begin, end = f"<!-- table {mark} -->", f"<!-- end {mark} -->"
-            text = f"{begin}\n{make(suites[suite])}\n{end}"
-            pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
-            page = pattern.sub(text.replace("\\", "\\\\"), page)
+            page = with_table(page, mark, make(suites[suite]))
+    if all(name in suites for name in ("s0-table2", "s0-table3", "s0-preemption")):
+        page = with_table(page, "verdicts", verdicts(suites))
     shares = ROOT / "benchmarks/results/rule_differences.json"
     if shares.is_file():
         text = differences(json.loads(shares.read_text("utf-8"))["rows"])
-        begin, end = "<!-- table differences -->", "<!-- end differences -->"
-        pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
-        page = pattern.sub(f"{begin}\n{text}\n{end}", page)
+        page = with_table(page, "differences", text)
     PAGE.write_text(page, encoding="utf-8")
     figures: dict[str, Any] = json.loads(options.out.read_text()) if options.out.is_file() else {}
     for name, found in suites.items():
@@ -484,6 +436,8 @@ def main() -> None:
             "wall_s_of_policies": round(sum(r.wall_s or 0.0 for r in records), 1),
             "classes": condensed(found),
         }
+        if name == "s0-gaps":
+            figures[name]["active_gap_by_day"] = gaps_by_day(found)
     options.out.write_text(json.dumps(figures, sort_keys=True) + "\n", encoding="utf-8")
 
 

@@ -61,6 +61,11 @@ def test_every_policy_plays_on_the_same_days(suite: str) -> None:
             assert seeds[scenario, "edf_ss_restricted+dqn"] == set(range(1, 501))
 
 
+@pytest.fixture(autouse=True)
+def _scripts_find_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+
+
 def _reproduction() -> ModuleType:
     path = ROOT / "benchmarks" / "reproduction.py"
     spec = importlib.util.spec_from_file_location("reproduction", path)
@@ -124,3 +129,58 @@ def test_partial_table_compares_one_policy_on_the_same_days() -> None:
     assert cells[:2] == ["s0-slack", "`edf_ss+miso`"]
     assert [cell.split()[0] for cell in cells[2:5]] == ["6.000", "3.000", "4.500"]
     assert cells[5:] == ["50.0 % (50.0 to 50.0)", "15 / 15 / 15", "2"]
+
+
+def test_a_claim_holds_where_its_interval_lies_on_one_side() -> None:
+    """Four intervals, one per verdict, and two scenarios that differ are both named."""
+    import _claims
+
+    from migopt.report.statistics import Interval
+
+    states = [
+        _claims.judged(Interval(mean, low, high, 9)).state
+        for mean, low, high in (
+            (0.02, 0.01, 0.03),
+            (-0.02, -0.03, -0.01),
+            (0.01, -0.01, 0.03),
+            (0.0004, 0.0003, 0.0005),
+        )
+    ]
+    assert states == [_claims.YES, _claims.NO, _claims.OPEN, _claims.NIL]
+    assert _claims.judged(None).state == _claims.ABSENT
+    yes, no = _claims.Finding("a", _claims.YES), _claims.Finding("b", _claims.NO)
+    assert _claims.verdict({"s0-slack": yes, "s0-tight": yes}) == "holds"
+    both = _claims.verdict({"s0-slack": yes, "s0-tight": no})
+    assert both == "holds under `s0-slack`; does not hold under `s0-tight`"
+
+
+def test_every_published_number_has_a_verdict() -> None:
+    """Eight ETs and the three gains of Dynamic; 1 - 2.82/8.56, 2.82/3.97 and 2.82/3.68 are 67.1, 29.0 and 23.4 %."""
+    import _claims
+
+    listed = {claim: theirs for claim, theirs, _ in _claims.claims()}
+    numbers = {theirs for claim, theirs in listed.items() if claim.startswith("ET of")}
+    assert numbers == {"5.53", "5.37", "6.32", "6.83", "8.56", "3.97", "3.68", "2.82"}
+    gains = [theirs for claim, theirs in listed.items() if claim.startswith("Dynamic")]
+    assert [gain.split(";")[0].split()[-2] for gain in gains] == ["67.1", "29.0", "23.4"]
+
+
+def test_gaps_of_every_day_are_kept() -> None:
+    """Lower bound 3 with 1 of it idle: a policy at 4 above idle has the gap 1 - 2/4 on that day."""
+    module = _reproduction()
+
+    def record(cost: float | None, lower: float | None, claims: str) -> SimpleNamespace:
+        metrics = {} if cost is None else {"active_cost": cost - 1}
+        return SimpleNamespace(
+            cost=cost, proven_lower=lower, claims=claims, metrics=metrics, constant_cost="1/1"
+        )
+
+    found = {
+        "s0-tight": {
+            "split_bound": {7: record(None, 3.0, "bound")},
+            "fifo+static:1": {7: record(5.0, None, "heuristic"), 8: record(9.0, None, "heuristic")},
+        }
+    }
+    assert module.gaps_by_day(found) == {
+        "s0-tight": {"lower_above_idle": {7: 2.0}, "fifo+static:1": {7: 0.5}}
+    }
