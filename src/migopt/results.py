@@ -8,6 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
+from migopt.errors import InputError
 from migopt.model import Instance, Schedule
 
 
@@ -34,12 +35,29 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits for one run: wall seconds (None = none), relative active gap to stop at, threads, seed."""
+    """Limits for one run: wall seconds (None = none), relative active gap to stop at, threads, seed.
+
+    Raises
+    ------
+    InputError
+        Seconds or gap below 0 or no number, fewer than 1 thread, a seed below 0.
+    """
 
     time_limit_s: float | None = 60.0
     gap: float = 0.0
     threads: int = 1
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        limit = 0.0 if self.time_limit_s is None else self.time_limit_s
+        for name, value, least in (
+            ("time_limit_s", limit, 0),
+            ("gap", self.gap, 0),
+            ("threads", self.threads, 1),
+            ("seed", self.seed, 0),
+        ):
+            if not value >= least:  # NaN is not
+                raise InputError(f"must be at least {least}, not {value!r}", where=f"budget.{name}")
 
 
 @dataclass(frozen=True, slots=True)

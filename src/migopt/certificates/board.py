@@ -14,7 +14,7 @@ from migopt.certificates.clock import Clock
 from migopt.errors import MigoptError
 from migopt.metrics import Metrics
 from migopt.model import Instance, Schedule
-from migopt.results import SolveResult, active_gap, gap
+from migopt.results import Outcome, SolveResult, active_gap, gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,8 @@ class Board:
         self.stages: list[Stage] = []
         #: Why no legal schedule exists, where that is known.
         self.infeasible = ""
+        #: Whether some step's schedule is proven optimal but for the rounding to milliseconds.
+        self.optimal = False
         #: Whether some step had too little time left.
         self.too_late = False
         #: Most seconds that checking and scoring a schedule took.
@@ -96,6 +98,7 @@ class Board:
         if result.lower is not None and result.proof in PROOFS:
             self.add(_bound(name, result))
         self._require_order()
+        self.optimal |= result.outcome is Outcome.OPTIMAL
         self.stages.append(
             Stage(
                 name,

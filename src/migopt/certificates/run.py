@@ -74,10 +74,11 @@ def certify(
     Raises
     ------
     InputError
-        The file cannot be used.
+        The file or a limit cannot be used.
     CertificateError
         A solver claimed what cannot be true.
     """
+    budget = Budget(time_limit_s, 0.0, threads, seed)
     problem = instance if isinstance(instance, Instance) else load(instance)
     began = time.perf_counter()
     prepared = _compile(problem)
@@ -89,7 +90,7 @@ def certify(
     with clock.catching():
         board.infeasible = _no_schedule(problem)
         for step in _steps(problem):
-            bound = _run(step, board, Budget(None, 0.0, threads, seed)) or bound
+            bound = _run(step, board, replace(budget, time_limit_s=None)) or bound
         periods = _periods(board, bound)
     return _certificate(board, periods, time_limit_s, prepare_s)
 
@@ -152,8 +153,9 @@ def _run(step: Step, board: Board, budget: Budget) -> Any:
         board.skip(step.name, "skipped", why)
         board.too_late = True
         return None
-    if step.only_open and board.closed:
-        board.skip(step.name, "skipped", "upper and lower already meet")
+    if step.only_open and (board.closed or board.optimal):
+        why = "upper and lower already meet" if board.closed else "proven optimal before rounding"
+        board.skip(step.name, "skipped", why)
         return None
     board.live(step.name, None, None)
     began = time.perf_counter()
@@ -235,7 +237,7 @@ def _certificate(
     metrics, clock = board.metrics, board.clock
     # Steps end a little before the deadline.
     late = board.too_late or clock.left <= 2 * LAST_SHARE * (clock.deadline - clock.began)
-    late = late and not board.closed
+    late = late and not board.closed and not board.optimal
     stop = "interrupted" if clock.interrupted else ("time_limit" if late else "finished")
     return Certificate(
         board.instance,

@@ -23,6 +23,20 @@ def json_option(function: F) -> F:
     )(function)
 
 
+class Seconds(click.FloatRange):
+    """A number of seconds above 0; ``inf`` is no limit, ``nan`` is refused."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Return the number, or fail like any other option."""
+        seconds: float = super().convert(value, param, ctx)
+        if seconds != seconds:
+            self.fail("nan is no number of seconds above 0.", param, ctx)
+        return seconds
+
+
 def fail(error: Exception | str) -> NoReturn:
     """Print ``error: …`` on stderr and leave with exit code 2."""
     click.echo(f"error: {error}", err=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from migopt.cli._common import EXIT_NEGATIVE, emit_json, fail, json_option, percent
+from migopt.cli._common import EXIT_NEGATIVE, Seconds, emit_json, fail, json_option, percent
 
 if TYPE_CHECKING:
     from migopt.certificates import Certificate, Verification
@@ -33,7 +33,7 @@ WORST_PERIODS = 5
 )
 @click.option(
     "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(),
     default=60.0,
     show_default=True,
     help="Wall seconds for everything.",

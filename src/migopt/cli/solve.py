@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from migopt.cli._common import json_option
+from migopt.cli._common import Seconds, json_option
 
 
 @click.command(
@@ -21,7 +21,7 @@ from migopt.cli._common import json_option
 )
 @click.option(
     "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(),
     default=60.0,
     show_default=True,
     help="Seconds.",

@@ -323,6 +323,18 @@ def test_too_little_time_still_gives_a_bound():
     assert any("too few" in stage.message for stage in made.stages)
 
 
+def test_what_is_proven_is_not_searched_again(monkeypatch):
+    """Once the interval MILP proves its plan, whatever whole milliseconds add, no day plan is made."""
+
+    def proven(board, seconds, budget):
+        return SolveResult(Outcome.OPTIMAL, StopReason.FINISHED, board.schedule)
+
+    monkeypatch.setattr(steps, "interval_milp", proven)
+    made = certify(_free(3, jobs=3), time_limit_s=6.0)
+    assert made.stages[-1].message == "proven optimal before rounding"
+    assert made.stop == "finished"
+
+
 def test_a_crash_of_one_step_loses_nothing(monkeypatch):
     """A solver that raises is a stage with its error; the bounds of the others stand."""
 
