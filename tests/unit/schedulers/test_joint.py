@@ -54,6 +54,33 @@ def test_low_prices_wait_and_high_ones_do_not() -> None:
     assert starts[1] == 0
 
 
+def test_an_efficient_slice_still_in_time_begins_a_job_earlier() -> None:
+    """With t10 = 1 the energy part counts c - q more minutes, so a lone job begins that much earlier.
+
+    Prices are looked at every half minute, so to half a minute; without lateness nothing else differs.
+    """
+    day = generate("s0-slack", seed=1, jobs=40, load=0.4)
+    # On 1g at more than a seventh of the speed of 7g.
+    one = next(j for j in day.jobs if j.rates["A100-40GB"]["1g.5gb"] > 300_000)
+    alone = day.replace(jobs=(replace(one, id=0, release_ms=0, due_ms=4_000_000),))
+    jobs = view_of(alone).jobs
+    starts = []
+    for calm in ("0", "1"):
+        rule = f"priced:1/9/1e-9/1e-9/2/2/1/2/1/0.5/{calm}/0"
+        starts.append(parse_policy(f"{rule}+{rule}").run(alone).segments[0].start_ms)
+    more = 60_000 * (jobs.calm[0] - jobs.quick[0])
+    assert more > 60_001
+    assert starts[0] - starts[1] == pytest.approx(more, abs=30_001)
+
+
+def test_ten_numbers_mean_twelve_with_two_zeros() -> None:
+    """Where t10 and t11 are not given they are 0; less than 0 is refused."""
+    ten = "2/4/0.5/0.7/3/1/0.7/1.5/1/1"
+    assert numbers_of("priced", ten).tolist() == numbers_of("priced", ten + "/0/0").tolist()
+    with pytest.raises(InputError, match="not less"):
+        numbers_of("priced", ten + "/-1/0")
+
+
 def _is_capped(rates: dict[str, int]) -> bool:
     return rates["2g.10gb"] == rates["7g.40gb"]
 
@@ -121,6 +148,19 @@ def test_receding_horizon_keeps_patterns_and_is_legal() -> None:
     warm = relaxation.solve(0.1, who, np.full(10, 0.99))
     assert len(relaxation.known) > 0
     assert warm.rounds < cold.rounds
+
+
+def test_announced_jobs_are_in_no_pattern_before_their_release() -> None:
+    """A job announced for minute 20 is worth nothing in the first interval; one that is there is."""
+    day = generate("s0-slack", seed=1, jobs=40, load=0.4)
+    one, two = (replace(day.jobs[0], id=n, release_ms=0, due_ms=4_000_000) for n in (0, 1))
+    who, all_of_it = np.array([0, 1]), np.ones(2)
+    for release_ms, there in ((0, True), (1_200_000, False)):
+        jobs = (one, replace(two, release_ms=release_ms))
+        relaxation = Relaxation(view_of(day.replace(jobs=jobs)), 0.0, 0.0, 0.0)
+        prices = relaxation.solve(0.0, who, all_of_it).prices
+        assert prices[0].max() > 0
+        assert bool(prices[1].max() > 0) is there
 
 
 def test_refusals() -> None:

@@ -4,12 +4,14 @@ Every present job has a price v_j, the cost that finishing it is worth now. The 
 vector and assignment that maximise sum_j v_j s_jk - alpha (P_b - P_0), the pricing problem of the day
 LP and of the splitting bound. The price grows as the laxity of the job falls:
 
-    v_j = e_j (t0 + t1 u) + late_j (t2 q_j + t3 / rest_j) u',
-    u = exp(-max(lax_j, 0) / t4),  u' = exp(-max(lax_j, 0) / t5)
+    v_j = e_j (t0 (1 + t11 (m - 1)) + t1 u) + late_j (t2 q_j + t3 / rest_j) u',
+    u = exp(-max(room_j, 0) / t4),  u' = exp(-max(lax_j, 0) / t5)
 
 e_j: energy cost of the whole job on a full GPU at its most efficient slice; q_j: minutes on the fastest
-slice; late_j: cost per minute of tardiness; lax_j = due - now - max(rest_j q_j, t6 B_j), where B_j are
-the minutes in which a full GPU does all that is due no later. Minutes and units of cost throughout.
+slice, c_j on the fastest of the most efficient ones; late_j: cost per minute of tardiness; m: jobs present;
+room_j = due - now - rest_j (q_j + t10 (c_j - q_j)), so that a job begins while efficient slices are still
+in time; lax_j = due - now - max(rest_j q_j, t6 B_j), where B_j are the minutes in which a full GPU does
+all that is due no later. Minutes and units of cost throughout.
 """
 
 from __future__ import annotations
@@ -25,11 +27,10 @@ from migopt.compiled import compiled
 Floats = NDArray[np.float64]
 
 #: Numbers of the rule: t0 .. t6; minutes for which a change must pay; factor on prices when a new
-#: partition is chosen; minutes between two looks at the prices.
-NUMBERS = 10
-BASE, RISE, LATE_TIME, LATE_REST, ENERGY_SPAN, LATE_SPAN, BACKLOG, AHEAD, HOPE, STEP = range(
-    NUMBERS
-)
+#: partition is chosen; minutes between two looks at the prices; t10, t11.
+NUMBERS = 12
+BASE, RISE, LATE_TIME, LATE_REST, ENERGY_SPAN, LATE_SPAN, BACKLOG = range(7)
+AHEAD, HOPE, STEP, CALM, COMPANY = range(7, NUMBERS)
 #: Most jobs that take part in one decision, the most urgent first.
 MOST = 60
 
@@ -42,6 +43,8 @@ class Jobs(NamedTuple):
     release, due, quick, late, energy, work : float arrays
         Minutes; q_j; cost per minute of tardiness; e_j; minutes of a full GPU that the job takes at
         its most efficient slice.
+    calm : float array
+        c_j, minutes on the fastest of the most efficient slices.
     speed : float array [jobs, groups]
         Fraction of the job per minute.
     """
@@ -53,6 +56,7 @@ class Jobs(NamedTuple):
     energy: Floats
     work: Floats
     speed: Floats
+    calm: Floats
 
 
 class Gpu(NamedTuple):
@@ -90,15 +94,16 @@ def new_scratch(groups: int, vectors: int) -> Scratch:
 def set_prices(t: float, who: Any, rest: Any, m: int, jobs: Any, numbers: Any, prices: Any) -> bool:
     """Write v_j s_jk of the present jobs ``who[:m]``, in order of due date; return whether one has no laxity."""
     backlog, urgent = 0.0, False
+    base = numbers[BASE] * (1.0 + numbers[COMPANY] * (m - 1))
     for q in range(m):
         j = who[q]
         backlog += rest[q] * jobs.work[j]
         lax = jobs.due[j] - t - max(rest[q] * jobs.quick[j], numbers[BACKLOG] * backlog)
         urgent = urgent or lax <= 0.0
         lax = max(lax, 0.0)
-        value = jobs.energy[j] * (
-            numbers[BASE] + numbers[RISE] * np.exp(-lax / numbers[ENERGY_SPAN])
-        )
+        minutes = jobs.quick[j] + numbers[CALM] * (jobs.calm[j] - jobs.quick[j])
+        room = max(jobs.due[j] - t - rest[q] * minutes, 0.0)
+        value = jobs.energy[j] * (base + numbers[RISE] * np.exp(-room / numbers[ENERGY_SPAN]))
         worth = numbers[LATE_TIME] * jobs.quick[j] + numbers[LATE_REST] / max(rest[q], 1e-3)
         value += jobs.late[j] * worth * np.exp(-lax / numbers[LATE_SPAN])
         for k in range(prices.shape[1]):

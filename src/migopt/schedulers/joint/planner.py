@@ -12,7 +12,7 @@ import numpy as np
 
 from migopt.errors import InputError, UnknownNameError
 from migopt.model import Instance
-from migopt.schedulers.joint.decide import MOST, NUMBERS, STEP, Floats, assign, decide
+from migopt.schedulers.joint.decide import CALM, MOST, NUMBERS, STEP, Floats, assign, decide
 from migopt.schedulers.joint.view import View, view_of
 from migopt.sim import SimState
 from migopt.units import MS_PER_MINUTE
@@ -49,9 +49,16 @@ def numbers_of(rule: str, argument: str) -> Floats:
         given = np.array([float(text) for text in name.split("/")])
     except ValueError:
         raise InputError(f"{rule}: {name!r} are not numbers with / between") from None
-    if len(given) != NUMBERS or not (np.isfinite(given).all() and (given > 0).all()):
-        raise InputError(f"{rule} takes {NUMBERS} numbers above 0, not {name!r}")
-    return given
+    first = CALM
+    if len(given) not in (first, NUMBERS) or not (
+        np.isfinite(given).all() and (given[:first] > 0).all()
+    ):
+        raise InputError(f"{rule} takes {first} numbers above 0, or {NUMBERS}, not {name!r}")
+    if (given[first:] < 0).any():
+        raise InputError(
+            f"{rule}: the last {NUMBERS - first} numbers may be 0 but not less: {name!r}"
+        )
+    return np.concatenate([given, np.zeros(NUMBERS - len(given))])
 
 
 class Planner:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from migopt.schedulers._arguments import named, real_number
 from migopt.schedulers.joint.decide import AHEAD, NUMBERS, STEP, assign_at, decide_at
@@ -77,7 +78,12 @@ class RecedingPlanner(Planner):
             return
         minute = state.now_ms / MS_PER_MINUTE
         rest = np.maximum(rest, LEAST_REST)
-        answer = self.relaxation.solve(minute, self.who, rest)
+        later = self.announced(minute)
+        answer = self.relaxation.solve(
+            minute,
+            np.concatenate([self.who, later]),
+            np.concatenate([rest, np.ones(len(later))]),
+        )
         jobs, who = self.view.jobs, self.who
         lax = np.maximum(jobs.due[who] - minute - rest * jobs.quick[who], 0.0)
         self.urgent = bool((lax <= 0).any())
@@ -85,8 +91,12 @@ class RecedingPlanner(Planner):
         # What a job costs alone is more than it will cost if others come while it can wait.
         spare = np.maximum(lax - self.behind * float((rest * jobs.work[who]).sum()), 0.0)
         wait = self.hold * (1.0 - np.exp(-spare / self.wait_min))
-        self.prices = (ROUNDING - wait)[:, None] * answer.prices
+        self.prices = (ROUNDING - wait)[:, None] * answer.prices[: len(who)]
         self.prices += press[:, None] * jobs.speed[who]
+
+    def announced(self, minute: float) -> NDArray[np.int64]:
+        """Return jobs known before their release: none for an online policy; a study may know some."""
+        return np.zeros(0, np.int64)
 
     def wish(self, state: SimState, kind: int) -> int:
         """Return the partition type that shall be in force."""

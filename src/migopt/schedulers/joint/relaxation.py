@@ -29,6 +29,8 @@ NEAR = (1.0, 3.0, 8.0)
 MOST_DUES = 12
 #: Minutes by which two points of the grid differ; laxity within which a job's lateness orders the plan.
 APART, PRESSING = 0.05, 0.5
+#: What a minute of a job before its release costs: no pattern pays it.
+NOT_YET = 1e12
 
 
 @dataclass
@@ -107,17 +109,19 @@ class Relaxation:
         self.known: dict[Pattern, int] = {}
 
     def solve(self, now: float, who: Any, rest: Floats) -> Answer:
-        """Return the plan of the jobs ``who`` from minute ``now`` on."""
+        """Return the plan of the jobs ``who`` from minute ``now`` on; some may be announced for later."""
         view, count = self.view, len(who)
         jobs = view.jobs
         quick, beta = jobs.quick[who], jobs.late[who]
-        lax = np.maximum(jobs.due[who] - now - rest * quick, 0.0)
+        release = np.maximum(jobs.release[who], now)
+        lax = np.maximum(jobs.due[who] - release - rest * quick, 0.0)
         due = jobs.due[who] - self.margin * lax
         grid = self._grid(now, who, rest, due)
         begin, length = grid[:-1], np.diff(grid)
         late = np.maximum(begin[:, None] - due, 0.0) + rest * quick / 2
         # Of what is left, not of the whole job: what is done cannot end late any more.
         late = np.where(begin[:, None] >= due - APART, beta * late / rest, 0.0)
+        late = np.where(begin[:, None] < release - APART, NOT_YET, late)
         speed = np.ascontiguousarray(jobs.speed[who])
         extra = 1.0 + self.haste * (begin - now)
         full = float(view.gpu.cost.max())
@@ -162,7 +166,8 @@ class Relaxation:
         end = max(now, last) + 2.0 * work / (1.0 - self.reserve) + 1.0
         points = [now + near for near in NEAR if now + near < end]
         points += [now + (end - now) / 2, now + 3 * (end - now) / 4]
-        grid = np.unique(np.round(np.concatenate([[now, end], later, points]), 6))
+        announced = jobs.release[who][jobs.release[who] > now + APART]
+        grid = np.unique(np.round(np.concatenate([[now, end], later, points, announced]), 6))
         keep = np.concatenate([[True], np.diff(grid) > APART])
         return np.asarray(grid[keep])
 
@@ -236,7 +241,8 @@ class _Master:
             if vector is None:
                 continue
             row[1] = vector
-            for i in range(self.intervals):
+            runs = np.flatnonzero(row[2:] >= 0)
+            for i in np.flatnonzero(late[:, runs].max(axis=1) < NOT_YET):
                 copy = row.copy()
                 copy[0] = i
                 rows.append(copy)

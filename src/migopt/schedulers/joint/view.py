@@ -14,6 +14,9 @@ from migopt.exact.one_gpu import OneGpu, one_gpu
 from migopt.model import Instance
 from migopt.schedulers.joint.decide import Gpu, Jobs, Scratch, new_scratch
 
+#: Slices whose work costs up to this factor more count as equally efficient.
+EQUAL = 1.001
+
 
 @dataclass(frozen=True)
 class View:
@@ -48,7 +51,10 @@ def view_of(instance: Instance) -> View:
     chord = float(problem.vector_cost[-1]) / max(problem.vectors.levels[-1], 1)
     compute = np.array(problem.vectors.compute, float)
     with np.errstate(divide="ignore", invalid="ignore"):
-        slices = np.where(problem.speed > 0, compute / problem.speed, np.inf).min(axis=1)
+        taken = np.where(problem.speed > 0, compute / problem.speed, np.inf)
+        slices = taken.min(axis=1)
+        # Of slices equally efficient, up to the rounding of rates, the fastest.
+        calm = 1.0 / np.where(taken <= slices[:, None] * EQUAL, problem.speed, 0.0).max(axis=1)
     # Without energy the price of work is that of time alone.
     energy = chord * slices
     full = float(max(problem.vectors.levels[-1], 1))
@@ -60,6 +66,7 @@ def view_of(instance: Instance) -> View:
         energy,
         slices / full,
         np.ascontiguousarray(problem.speed),
+        calm,
     )
     sets = partition_types(problem.vectors)
     count = len(instance.catalogue(0))
