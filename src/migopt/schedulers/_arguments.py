@@ -13,14 +13,16 @@ def no_argument(rule: str, argument: str) -> None:
         raise InputError(f"{rule} takes no argument, not {argument!r}")
 
 
-def whole_number(rule: str, what: str, text: str, least: int) -> int:
-    """Read a whole number of at least ``least``."""
+def whole_number(rule: str, what: str, text: str, least: int, most: int | None = None) -> int:
+    """Read a whole number of at least ``least`` and at most ``most``."""
     try:
         value = int(text)
     except ValueError:
         raise InputError(f"{rule}: {what} must be a whole number, not {text!r}") from None
     if value < least:
         raise InputError(f"{rule}: {what} must be at least {least}, not {value}")
+    if most is not None and value > most:
+        raise InputError(f"{rule}: {what} must be at most {most}, not {value}")
     return value
 
 
@@ -36,14 +38,14 @@ def real_number(rule: str, what: str, text: str, least: float, most: float) -> f
 
 
 def named(rule: str, argument: str, known: Mapping[str, str]) -> dict[str, str]:
-    """Read ``name=value,name=value``; names that are not given keep their default.
+    """Read ``name=value,name=value``; names that are not given keep their default, none is given twice.
 
     Parameters
     ----------
     known : Mapping
         Names and their defaults, as text.
     """
-    values = dict(known)
+    values, given = dict(known), set()
     for item in filter(None, argument.split(",")):
         name, equals, text = item.partition("=")
         if name not in known or not equals:
@@ -51,5 +53,8 @@ def named(rule: str, argument: str, known: Mapping[str, str]) -> dict[str, str]:
             raise InputError(
                 f"{rule} takes {', '.join(f'{n}=…' for n in known)}, not {item!r}{hint}"
             )
+        if name in given:
+            raise InputError(f"{rule}: {name} is given twice")
+        given.add(name)
         values[name] = text
     return values

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from migopt.errors import InputError, NotApplicableError, nearest_hint
 from migopt.model import Instance, Partition
+from migopt.schedulers._arguments import named
 from migopt.sim import SimState
 
 #: Names and defaults, for ``named``.
@@ -80,11 +81,9 @@ def changes_of(rule: str, values: Mapping[str, str]) -> Changes:
 
 def take_changes(rule: str, argument: str) -> tuple[str, Changes]:
     """Take the two options out of an argument; return what is left of it, and them."""
-    rest, values = [], dict(OPTIONS)
+    mine: list[str] = []
+    rest: list[str] = []
     for item in argument.split(","):
-        name, equals, text = item.partition("=")
-        if equals and name in OPTIONS:
-            values[name] = text
-        else:
-            rest.append(item)
-    return ",".join(rest), changes_of(rule, values)
+        name, equals, _ = item.partition("=")
+        (mine if equals and name in OPTIONS else rest).append(item)
+    return ",".join(rest), changes_of(rule, named(rule, ",".join(mine), OPTIONS))

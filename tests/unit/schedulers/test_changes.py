@@ -133,6 +133,7 @@ def test_other_scopes_are_refused(rule: str) -> None:
         ("scope=slice", "scope is instance, slices or gpu, not 'slice'.*slices"),
         ("keep=maybe", "keep is yes or no"),
         ("scope=gpu,keep=yes", "keep=yes needs scope slices"),
+        ("keep=yes,keep=no", "keep is given twice"),
     ):
         with pytest.raises(InputError, match=text):
             parse_policy(policy + option)

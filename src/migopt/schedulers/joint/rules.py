@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from migopt.model import Partition
+from migopt.errors import NotApplicableError
+from migopt.model import OFF_PROFILE, Partition
 from migopt.schedulers._changes import Changes
 from migopt.schedulers.joint.partial import choose
 from migopt.schedulers.joint.planner import Planner, shared
@@ -29,6 +30,9 @@ class JointDispatch:
     def dispatch(self, state: SimState) -> DispatchDecision:
         """Return who runs where from now on."""
         planner = shared(state, self.name, self.make)
+        if any(place.placement.profile == OFF_PROFILE for place in state.slices):
+            rule = self.name.partition(":")[0]
+            raise NotApplicableError(f"{rule}: dispatches to slices; here MIG is off")
         if not state.slices:
             return DispatchDecision({}, None)
         return DispatchDecision(planner.runs(state), planner.wake_ms(state))

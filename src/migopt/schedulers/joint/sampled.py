@@ -18,6 +18,8 @@ from migopt.units import MS_PER_MINUTE
 
 #: Factors on the energy part of prices that are tried.
 LEVELS = (0.2, 0.5, 1.0, 2.0)
+#: Days that may be drawn, each of some 500 jobs.
+MOST_FUTURES = 500
 #: Minutes for which a factor is tried.
 STRETCH = 2.0
 
@@ -103,7 +105,7 @@ def rollout_planner(argument: str) -> Callable[[SimState], Planner]:
         numbers_of("rollout", first)
     settings = Settings(
         first,
-        whole_number("rollout", "futures", values["futures"], 1),
+        whole_number("rollout", "futures", values["futures"], 1, MOST_FUTURES),
         real_number("rollout", "span", values["span"], 1.0, 1440.0),
         real_number("rollout", "step", values["step"], 0.01, 60.0),
     )
