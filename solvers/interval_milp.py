@@ -6,6 +6,9 @@ resume it gives a lower bound only. See docs/exact/interval_milp.md.
 
 from __future__ import annotations
 
+import math
+import time
+from dataclasses import replace
 from typing import Any
 
 from migopt.model import Instance, Schedule
@@ -15,6 +18,8 @@ REQUIRES = ("highspy>=1.7",)
 PARAMETERS = {"partition": ("free", None), "max_changes": (-1, (-1, 100))}
 CLAIMS = "exact"
 MOST_JOBS = 20
+#: Share of the time in which policies are begun.
+POLICY_SHARE = 0.1
 #: Policies whose best schedule the search starts from.
 POLICIES = (
     "edf_ss_restricted+best_fixed",
@@ -52,21 +57,26 @@ class _FromPolicies:
         """Solve from the best schedule of the policies; with a restricted partition from none."""
         from migopt.exact.interval_milp import IntervalMilp
 
-        hint = None
+        hint, limit, began = None, budget.time_limit_s, time.perf_counter()
         if self.partition == "free" and self.max_changes is None:
-            hint = best_of_policies(instance, budget.seed)
+            seconds = math.inf if limit is None else POLICY_SHARE * limit
+            hint = best_of_policies(instance, budget.seed, seconds)
+        if limit is not None:
+            limit = max(0.0, limit - (time.perf_counter() - began))
         solver = IntervalMilp(self.partition, self.max_changes, hint)
-        return solver.solve(instance, budget)
+        return solver.solve(instance, replace(budget, time_limit_s=limit))
 
 
-def best_of_policies(instance: Instance, seed: int) -> Schedule | None:
-    """Return the cheapest schedule of the policies that apply."""
+def best_of_policies(instance: Instance, seed: int, seconds: float = math.inf) -> Schedule | None:
+    """Return the cheapest schedule of the policies that apply and are begun within ``seconds``."""
     from migopt.errors import MigoptError
     from migopt.metrics import measure
     from migopt.schedulers import parse_policy
 
-    best = None
+    best, began = None, time.perf_counter()
     for text in POLICIES:
+        if time.perf_counter() - began > seconds:
+            break
         try:
             schedule = parse_policy(text).run(instance, seed=seed)
         except (

@@ -112,7 +112,7 @@ class DayLp:
             )
             self.solution = solution.col_value
             if not solution.dual_valid and rounds:
-                return LpResult(self.problem, kept, best, master, rounds, len(self.known))
+                return self._result(kept, best, master, rounds)
             duals = np.maximum(np.array(solution.row_dual)[: self.jobs], 0.0) / self.scale
             master = self.highs.getObjectiveValue() / self.scale
             added = False
@@ -129,7 +129,15 @@ class DayLp:
             solved = master - best <= CONVERGED * max(abs(master), 1e-12)
             stopped = should_stop is not None and should_stop()
             if solved or not added or stopped or time.perf_counter() > deadline:
-                return LpResult(self.problem, kept, best, master, rounds, len(self.known))
+                return self._result(kept, best, master, rounds)
+
+    def _result(
+        self, prices: Floats, lower: float, master: float, rounds: list[tuple[float, float, float]]
+    ) -> LpResult:
+        """Return the best round's prices; none at all where those of a run cut short are worse than that."""
+        if lower < 0.0:
+            prices, lower = np.zeros_like(prices), 0.0
+        return LpResult(self.problem, prices, lower, master, rounds, len(self.known))
 
     def _build(self) -> None:
         import highspy

@@ -53,3 +53,11 @@ def test_splitting_is_at_least_as_strong_at_the_same_prices(seed):
     problem = build_problem(small_instance(seed, jobs=6, tau_ms=0), "mig", uniform=10)
     result = DayLp(problem).solve(np.inf)
     assert Evaluator(problem)(result.prices) >= result.lower - 1e-9
+
+
+def test_a_run_cut_short_is_no_worse_than_idling():
+    """Without time the first duals are far too high: the bound is then the constant, not below it."""
+    for seed in range(5):
+        instance = small_instance(seed, jobs=8)
+        found = LpBound().solve(instance, Budget(0.0))
+        assert Fraction(found.lower) >= instance.constant_cost * (1 - Fraction(1, 10**12))

@@ -15,7 +15,8 @@ from migopt.sim import Dispatcher, PartitionDecision, Partitioner, SimState
 class BestFixed:
     """Resolves to the static partition (the same number on every GPU) whose simulated cost is least.
 
-    Partitions on which some job cannot run are skipped; ties go to the lower number.
+    Partitions on which some job cannot run are skipped; ties go to the lower number. Of partitions with
+    the same slices at other places the first is tried: where a slice lies changes no cost.
     """
 
     def resolve(
@@ -27,7 +28,15 @@ class BestFixed:
         best: tuple[Fraction, int] | None = None
         refused: InfeasiblePartitionError | None = None
         least = min(len(instance.catalogue(gpu)) for gpu in range(len(instance.gpus)))
+        seen: set[tuple[tuple[str, ...], ...]] = set()
         for number in range(1, 1 + least):
+            slices = tuple(
+                tuple(sorted(instance.catalogue(gpu)[number].profiles))
+                for gpu in range(len(instance.gpus))
+            )
+            if slices in seen:
+                continue
+            seen.add(slices)
             try:
                 cost = score(
                     instance, dispatcher(), Static((number,)), seed=seed, jobs=False
