@@ -118,7 +118,8 @@ class Episodes:
         # Nothing is due on a day that has not begun.
         self.figures[:, at.STATUS] = at.ENDED
         self.threads = threads
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        # The calling thread takes a share, too.
+        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
 
     def _refuse(self) -> None:
         if not self.days:
@@ -174,7 +175,10 @@ class Episodes:
         else:
             cuts = np.linspace(0, self.count, self.threads + 1).astype(int).tolist()
             parts = [(table, i, *cut) for i, cut in enumerate(pairwise(cuts))]
-            list(self._pool.map(lambda part: self._step(*part), parts))
+            others = [self._pool.submit(self._step, *part) for part in parts[1:]]
+            self._step(*parts[0])
+            for other in others:
+                other.result()
         self._refuse_hopeless()
 
     def _step(self, actions: Ints, thread: int, first: int, last: int) -> None:
@@ -246,8 +250,11 @@ class Episodes:
             raise InputError(
                 f"actions must be whole numbers of shape {shape}, not {found.dtype} of {found.shape}"
             )
-        self._refuse_beyond("action", found, 0, self.view.actions)
-        return np.ascontiguousarray(found, np.int64)
+        table = np.ascontiguousarray(found, np.int64)
+        # Every step asks this, so it is compiled.
+        if at.first_beyond(table.reshape(-1), self.view.actions) >= 0:
+            self._refuse_beyond("action", found, 0, self.view.actions)
+        return table
 
     @staticmethod
     def _refuse_beyond(what: str, values: Ints, least: int, most: int) -> None:

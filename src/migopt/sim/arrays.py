@@ -118,6 +118,7 @@ def build_arrays(instance: Instance) -> Arrays:
     }
     layout.header |= {at.GROUPS: len(groups) - 1, at.PARTS: len(partitions.parts)}
     layout.header[at.PLACES] = slots.place_of.shape[1]
+    layout.header[at.PINNED] = int((jobs[:, at.STOPPABLE] == 0).sum())
     layout.add(at.D_JOB, jobs)
     layout.add(at.D_ARRIVAL, arrivals)
     layout.add(at.D_RATE, classes.rates)

@@ -266,6 +266,15 @@ def begin_many(
 
 
 @lean
+def first_beyond(actions: Ints, most: int) -> int:
+    """Return the first row with an action that is no number of a partition; -1 if there is none."""
+    for row in range(len(actions)):
+        if actions[row] > most or actions[row] < 0:
+            return row
+    return -1
+
+
+@lean
 def step_many_episodes(
     DD: Ints,
     days: Ints,

@@ -72,7 +72,8 @@ def _end_repartitions(D: Ints, S: Ints) -> None:
         at = D[S_GPU] + gpu * GPU_S
         if S[at + UNTIL] != S[NOW]:
             break
-        S[QUEUE_HEAD] = (S[QUEUE_HEAD] + 1) % D[GPUS]
+        head = S[QUEUE_HEAD] + 1
+        S[QUEUE_HEAD] = head if head < D[GPUS] else 0
         S[QUEUE_SIZE] -= 1
         S[at + UNTIL] = NEVER
         part = D[D_PART] + S[at + PARTITION] * PART_D
@@ -154,6 +155,8 @@ def may_repartition(D: Ints, S: Ints, gpu: int, new: int) -> bool:
     # One change per millisecond, also where it takes no time.
     if S[at + UNTIL] != NEVER or S[at + CHANGED] == S[NOW]:
         return False
+    if D[PINNED] == 0:
+        return True
     old = D[D_PART] + S[at + PARTITION] * PART_D
     for item in range(D[old], D[old + 1]):
         slot = D[D[D_PLACE] + gpu * D[PLACES] + D[D[D_ITEM] + item]]
@@ -181,7 +184,8 @@ def repartition(D: Ints, S: Ints, gpu: int, new: int) -> None:
     S[at + PARTITION] = new
     S[at + CHANGED] = S[NOW]
     S[at + UNTIL] = S[NOW] + D[TAU]
-    S[D[S_QUEUE] + (S[QUEUE_HEAD] + S[QUEUE_SIZE]) % D[GPUS]] = gpu
+    place = S[QUEUE_HEAD] + S[QUEUE_SIZE]
+    S[D[S_QUEUE] + (place if place < D[GPUS] else place - D[GPUS])] = gpu
     S[QUEUE_SIZE] += 1
     S[REPARTITIONS] += 1
     S[CAUSE] |= REPARTITION_START

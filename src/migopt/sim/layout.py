@@ -60,6 +60,7 @@ S_RECENT = 42
 S_LIST = 43
 S_SIZE = 44
 PLACES = 45  # most placements of a model
+PINNED = 46  # jobs that may not be stopped
 HEADER_D = 48
 
 # A job in D.
