@@ -14,13 +14,23 @@ from migopt.schedulers.learned.view import View
 from migopt.sim import episodes as at
 
 try:
-    import gymnasium
-    from gymnasium import spaces
+    import gymnasium as gymnasium
+    from gymnasium import spaces as spaces
 except ImportError:  # pragma: no cover - tested in an interpreter without the package
     raise MissingExtraError("gymnasium", "rl", "the environment") from None
 
 #: Bounds of times in a state, minutes; a state beyond them is clipped.
 MOST_MIN = 1e6
+#: Figures of an episode that infos carry.
+INFOS = {
+    "day": at.DAY,
+    "decisions": at.STEPS,
+    "elapsed_ms": at.ELAPSED,
+    "energy_above_idle_uj": at.ENERGY,
+    "weighted_tardiness_ms": at.LATE,
+}
+#: Name by which ``gymnasium.make`` and ``gymnasium.make_vec`` know the environment.
+ENV_ID = "migopt/Repartition-v0"
 
 
 class MigEnv(gymnasium.Env[np.ndarray[Any, Any], Any]):
@@ -101,23 +111,22 @@ class MigEnv(gymnasium.Env[np.ndarray[Any, Any], Any]):
         return self._observation(), reward, ended, cut, self._info()
 
     def _observation(self) -> np.ndarray[Any, Any]:
-        if isinstance(self.observation_space, spaces.MultiDiscrete):
-            bins: np.ndarray[Any, Any] = self.episodes.states[0].astype(np.int64)
-            return bins
-        space: Any = self.observation_space
-        clipped: np.ndarray[Any, Any] = np.clip(self.episodes.states[0], space.low, space.high)
-        return clipped
+        return clipped(self.observation_space, self.episodes.states[0])
 
     def _info(self) -> dict[str, Any]:
         row = self.episodes.figures[0]
-        return {
-            "action_mask": self.episodes.masks[0].astype(np.int8),
-            "day": int(row[at.DAY]),
-            "decisions": int(row[at.STEPS]),
-            "elapsed_ms": int(row[at.ELAPSED]),
-            "energy_above_idle_uj": int(row[at.ENERGY]),
-            "weighted_tardiness_ms": int(row[at.LATE]),
-        }
+        figures = {name: int(row[column]) for name, column in INFOS.items()}
+        return {"action_mask": self.episodes.masks[0].astype(np.int8), **figures}
+
+
+def clipped(space: spaces.Space[Any], states: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return states as elements of a view's space: bins as integers, times within their bounds."""
+    bounds: Any = space
+    binned = isinstance(space, spaces.MultiDiscrete)
+    found: np.ndarray[Any, Any] = (
+        states.astype(np.int64) if binned else np.clip(states, bounds.low, bounds.high)
+    )
+    return found
 
 
 def observation_space(view: View) -> spaces.Space[Any]:
@@ -130,3 +139,11 @@ def observation_space(view: View) -> spaces.Space[Any]:
     high = np.full(view.width, MOST_MIN, np.float32)
     high[0], high[1] = view.actions, 24
     return spaces.Box(low, high, dtype=np.float32)
+
+
+if ENV_ID not in gymnasium.registry:
+    gymnasium.register(
+        ENV_ID,
+        entry_point="migopt.rl.env:MigEnv",
+        vector_entry_point="migopt.rl.vector_env:MigVectorEnv",
+    )
