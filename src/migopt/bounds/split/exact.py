@@ -256,7 +256,8 @@ def _path(rates: Ints, grid: Ints, delta: int, lost: int) -> int:
     """Return the largest integral of rates along a path over types, a change costing ``lost`` steps.
 
     Steps are taken ``lost`` at a time: a change that ends within such a block began before it, so
-    the block is a running maximum of (value at the change) - (integral up to there).
+    the block is a running maximum of (value at the change) - (integral up to there). Where nothing can
+    be earned for longer than a change takes, the value stays what it is, and every type can be reached.
     """
     end = int(grid[-1])
     # Python integers where 64 bits might not hold the integrals.
@@ -273,7 +274,16 @@ def _path(rates: Ints, grid: Ints, delta: int, lost: int) -> int:
     g = np.zeros(steps + 1, dtype=exact)
     # best[c]: largest (value where type c was entered) - (integral of c up to there); 0 at the start.
     best = np.zeros(values.shape[1], dtype=exact)
-    for q in range(1, steps + 1, lost):
+    earning = 1 + np.flatnonzero((total[1:] != total[:-1]).any(axis=1))
+    q = 1
+    while q <= steps:
+        ahead = int(np.searchsorted(earning, q))
+        idle_until = int(earning[ahead]) if ahead < len(earning) else steps + 1
+        if idle_until - q > lost:
+            g[q:idle_until] = g[q - 1]
+            best = np.maximum(best, g[idle_until - 1 - lost] - total[q])
+            q = idle_until
+            continue
         until = min(q + lost, steps + 1)
         # Index q - lost is before the start only in the first block, where nothing was entered.
         back = g[max(q - lost, 0) : max(until - lost, 0)]
@@ -283,4 +293,5 @@ def _path(rates: Ints, grid: Ints, delta: int, lost: int) -> int:
         entered = np.maximum(entered, best)
         g[q:until] = (entered + total[q:until]).max(axis=1)
         best = entered[-1]
+        q = until
     return int(g[steps])

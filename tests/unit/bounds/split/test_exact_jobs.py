@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 from factories import make_job
 from migopt.bounds.split import evaluate_multipliers, proven_lower, split_bound, why_not
+from migopt.bounds.split.exact import _path
 from migopt.bounds.split.exact_jobs import job_cost
 from migopt.errors import InputError
 from migopt.model import FrozenMap
@@ -150,3 +151,33 @@ def test_jobs_of_which_each_needs_another_mode_have_no_schedule():
         for job, rates in zip(instance.jobs, (on, off), strict=True)
     )
     assert "no schedule" in (why_not(instance.replace(jobs=jobs)) or "")
+
+
+def _every_step(rates, grid, delta, lost):
+    """Return the best path by the recursion itself, one step at a time, in Python integers."""
+    end, types = int(grid[-1]), rates.shape[1]
+
+    def earned(kind, start, stop):
+        inside = (
+            (i, min(stop, int(grid[i + 1])) - max(start, int(grid[i]))) for i in range(len(rates))
+        )
+        return sum(int(rates[i, kind]) * length for i, length in inside if length > 0)
+
+    best = [[0] * types]
+    for q in range(1, -(-end // delta) + 1):
+        entered = max(best[q - lost]) if q >= lost else 0
+        span = (q - 1) * delta, min(q * delta, end)
+        best.append([max(best[-1][c] + earned(c, *span), entered) for c in range(types)])
+    return max(best[-1])
+
+
+def test_paths_over_idle_stretches_are_those_of_every_step():
+    """500 random rates, half of the intervals idle: the program in blocks equals the recursion step by step."""
+    draw = np.random.default_rng(1)
+    for _ in range(500):
+        count = int(draw.integers(1, 9))
+        grid = np.concatenate(([0], np.cumsum(draw.integers(1, 60, count)))).astype(np.int64)
+        rates = draw.integers(0, 10, (count, int(draw.integers(1, 5))))
+        rates *= draw.random((count, 1)) < 0.5
+        delta, lost = int(draw.integers(1, 5)), int(draw.integers(1, 8))
+        assert _path(rates, grid, delta, lost) == _every_step(rates, grid, delta, lost)
