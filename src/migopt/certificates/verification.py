@@ -241,6 +241,24 @@ def _sides(found: Verification, instance: Instance, exact: Fraction | None) -> N
     found.proven_active_gap = active_gap(instance, upper, found.proven_lower)
 
 
+def _texts(file: CertificateFile, found: Verification) -> None:
+    """Compare the bound's parts at the top with those below, and what is said to be infeasible."""
+    parts = file.lower_parts
+    top = None if parts is None else (parts.energy, parts.tardiness)
+    own = [b for b in file.bounds if (b.by, b.proof) == (file.lower_by, file.proof)]
+    below = [
+        None if b.energy is None or b.tardiness is None else (b.energy, b.tardiness) for b in own
+    ]
+    if own and top not in below:
+        found.faults.append(
+            f"the parts of the best bound are {below[0]}, the certificate's lower_parts are {top}"
+        )
+    if file.infeasible and file.schedule is not None:
+        found.faults.append(
+            f"it says that no schedule exists ({file.infeasible}), and holds a legal one"
+        )
+
+
 def _summary(file: CertificateFile, instance: Instance, found: Verification) -> None:
     """Compare the numbers at the top of the file with what its bounds and schedule give."""
     best = max(file.bounds, key=lambda bound: bound.lower, default=None)
@@ -255,6 +273,7 @@ def _summary(file: CertificateFile, instance: Instance, found: Verification) -> 
             f"the best bound is {names[0][1]} of {names[0][0]}, the certificate says "
             f"{file.proof} of {file.lower_by}"
         )
+    _texts(file, found)
     sure = max((b.lower for b in file.bounds if b.proof != "engine"), default=None)
     if str(instance.constant_cost) != file.constant:
         found.faults.append(

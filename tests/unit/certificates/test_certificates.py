@@ -139,6 +139,15 @@ def test_tampered_constant_and_parts(document):
     assert "energy costs" in _faults(document)[0]
 
 
+def test_tampered_parts_of_the_bound_and_infeasibility(document):
+    """Parts of the bound at the top that are not those below, and a schedule of what is said to have none."""
+    other = copy.deepcopy(document)
+    other["lower_parts"] = {"energy": 0.5, "tardiness": 0.25}
+    assert "lower_parts are (0.5, 0.25)" in _faults(other)[0]
+    document["infeasible"] = "no slice fits"
+    assert "no schedule exists (no slice fits)" in _faults(document)[0]
+
+
 def test_missing_case(document):
     """Prices of MIG on alone prove nothing where MIG off is allowed."""
     row = next(row for row in document["bounds"] if row["proof"] == "multipliers")
