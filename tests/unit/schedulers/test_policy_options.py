@@ -7,6 +7,7 @@ import pytest
 from migopt import generate
 from migopt.errors import InputError, NotApplicableError
 from migopt.schedulers import parse_policy
+from migopt.testing.cases import small_instance
 
 
 @pytest.mark.parametrize(
@@ -29,3 +30,19 @@ def test_dispatch_to_slices_needs_slices(rule: str) -> None:
     day = generate("s0-slack", seed=1, jobs=2)
     with pytest.raises(NotApplicableError, match=f"{rule}: .* MIG is off"):
         parse_policy(f"{rule}+no_mig").run(day)
+
+
+def test_day_night_means_its_partitions_whatever_their_numbers() -> None:
+    """In ``paper-12`` it is the timetable of 6 and 2; in ``all`` the same partitions; an A30 has none."""
+    night = parse_policy("edf_fs+timetable:5:00=6,17:00=2")
+    rule = parse_policy("edf_fs+day_night")
+    schedules = {}
+    for catalogue in ("paper-12", "all"):
+        day = generate("s0-slack", seed=1, jobs=40, load=0.02, catalogue=catalogue)
+        schedules[catalogue] = rule.run(day)
+        assert schedules[catalogue].reconfigurations
+        if catalogue == "paper-12":
+            assert schedules[catalogue] == night.run(day)
+    assert schedules["all"] == schedules["paper-12"]
+    with pytest.raises(NotApplicableError, match=r"A30-24GB has no partition \[2g, 2g, 3g\]"):
+        rule.run(small_instance(1, gpu="A30-24GB", catalogue="all"))
