@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from migopt.model import Instance, Schedule
-from migopt.results import Budget, SolveResult
+from migopt.results import Budget, Live, SolveResult
 
 REQUIRES = ("highspy>=1.7",)
 PARAMETERS = {"partition": ("free", None), "max_changes": (-1, (-1, 100))}
@@ -52,6 +53,17 @@ def make(*, partition: str | int, max_changes: int) -> Any:
 class _FromPolicies:
     def __init__(self, partition: Any, max_changes: int | None) -> None:
         self.partition, self.max_changes = partition, max_changes
+        self.tell: Callable[[Live], None] | None = None
+
+    def listening(self, tell: Callable[[Live], None]) -> _FromPolicies:
+        """Return the solver with ``tell`` called as bounds move."""
+        found = _FromPolicies(self.partition, self.max_changes)
+        found.tell = tell
+        return found
+
+    def _report(self, state: Any) -> None:
+        if self.tell is not None:
+            self.tell(Live(state.wall_s, state.upper, state.lower, state.note))
 
     def solve(self, instance: Instance, budget: Budget) -> SolveResult:
         """Solve from the best schedule of the policies; with a restricted partition from none."""
@@ -63,7 +75,7 @@ class _FromPolicies:
             hint = best_of_policies(instance, budget.seed, seconds)
         if limit is not None:
             limit = max(0.0, limit - (time.perf_counter() - began))
-        solver = IntervalMilp(self.partition, self.max_changes, hint)
+        solver = IntervalMilp(self.partition, self.max_changes, hint, self._report)
         return solver.solve(instance, replace(budget, time_limit_s=limit))
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from migopt.answer import Answer, judge
 from migopt.model import Instance
 from migopt.registry import Entry, PolicySolver, entries, resolve
-from migopt.results import Budget, Solver
+from migopt.results import Budget, Live, Solver
 from migopt.schedulers import parse_policy
 
 if TYPE_CHECKING:
@@ -32,7 +32,11 @@ __all__ = [
 
 
 def solve(
-    instance: Instance | str | Path, solver: str | Solver, *, budget: Budget | None = None
+    instance: Instance | str | Path,
+    solver: str | Solver,
+    *,
+    budget: Budget | None = None,
+    progress: Callable[[Live], None] | None = None,
 ) -> Answer:
     """Solve an instance; the schedule is checked and scored by migopt, not by the solver.
 
@@ -44,6 +48,8 @@ def solve(
         (``cpsat:workers=2``), a policy string, or an object with ``solve(instance, budget)``.
     budget : Budget, optional
         60 s, one thread, seed 0 by default.
+    progress : callable, optional
+        Called now and then with a ``Live``, where the solver reports (it has a method ``listening``).
 
     Returns
     -------
@@ -56,6 +62,8 @@ def solve(
     """
     problem = _instance(instance)
     chosen = resolve(solver) if isinstance(solver, str) else solver
+    if progress is not None and hasattr(chosen, "listening"):
+        chosen = chosen.listening(progress)
     start = time.perf_counter()
     result = chosen.solve(problem, budget or Budget())
     wall = time.perf_counter() - start

@@ -10,8 +10,8 @@ import ast
 import importlib.metadata
 import importlib.util
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -27,7 +27,7 @@ from migopt.errors import (
     nearest_hint,
 )
 from migopt.model import Instance
-from migopt.results import Budget, Outcome, Solver, SolveResult, StopReason
+from migopt.results import Budget, Live, Outcome, Solver, SolveResult, StopReason
 
 ENTRY_POINT_GROUP = "migopt.solvers"
 CLAIMS = ("exact", "bound", "heuristic", "learned", "published")
@@ -215,13 +215,21 @@ class EntrySolver:
     entry: Entry
     module: ModuleType
     parameters: Mapping[str, Any]
+    tell: Callable[[Live], None] | None = None
+
+    def listening(self, tell: Callable[[Live], None]) -> EntrySolver:
+        """Return the entry with ``tell`` called now and then, where its solver reports."""
+        return replace(self, tell=tell)
 
     def solve(self, instance: Instance, budget: Budget) -> SolveResult:
         """Solve, or say why the entry does not apply."""
         reason = self.module.applies(instance)
         if reason is not None:
             return SolveResult(Outcome.NOT_APPLICABLE, StopReason.FINISHED, message=reason)
-        result: SolveResult = self.module.make(**self.parameters).solve(instance, budget)
+        solver = self.module.make(**self.parameters)
+        if self.tell is not None and hasattr(solver, "listening"):
+            solver = solver.listening(self.tell)
+        result: SolveResult = solver.solve(instance, budget)
         return result
 
 

@@ -69,6 +69,19 @@ class TrajectoryPoint:
     lower: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What a running solver reports: seconds, best cost and bound so far, and a note (phase, grid size).
+
+    A solver that reports has a method ``listening(tell)``, which returns it with ``tell`` called now and then.
+    """
+
+    wall_s: float
+    upper: float | None
+    lower: float | None
+    note: str = ""
+
+
 @dataclass(frozen=True)
 class SolveResult:
     """The answer of a solver, bound or policy.

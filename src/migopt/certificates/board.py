@@ -19,7 +19,7 @@ from migopt.results import Outcome, SolveResult, active_gap, gap
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Live state: seconds, step, best cost and bound (as its engine reports them now), gaps."""
+    """Live state: seconds, step, best cost and bound (as its engine reports them now), gaps, the step's note."""
 
     wall_s: float
     stage: str
@@ -27,6 +27,7 @@ class Progress:
     lower: float | None
     gap: float | None
     active_gap: float | None
+    note: str = ""
 
 
 class CertificateError(MigoptError):
@@ -131,12 +132,12 @@ class Board:
         """Note a step that did not run."""
         self.stages.append(Stage(name, outcome, 0.0, message=message))
 
-    def live(self, name: str, upper: float | None, lower: float | None) -> None:
+    def live(self, name: str, upper: float | None, lower: float | None, note: str = "") -> None:
         """Show what a running step reports."""
         self._live = (upper, lower)
-        self.tell(name)
+        self.tell(name, note)
 
-    def tell(self, name: str) -> None:
+    def tell(self, name: str, note: str = "") -> None:
         """Report the state."""
         if self._tell is None:
             return
@@ -144,7 +145,7 @@ class Board:
         lowers = [value for value in (self.lower, self._live[1]) if value is not None]
         upper, lower = min(uppers, default=None), max(lowers, default=None)
         both = (gap(upper, lower), active_gap(self.instance, upper, lower))
-        self._tell(Progress(self.clock.spent, name, upper, lower, *both))
+        self._tell(Progress(self.clock.spent, name, upper, lower, *both, note))
 
     def _require_order(self) -> None:
         if self.cost is None:

@@ -113,7 +113,7 @@ def interval_milp(board: Board, seconds: float, budget: Budget) -> SolveResult:
 
     solver = IntervalMilp(
         hint=board.schedule,
-        progress=lambda p: board.live("interval_milp", p.upper, p.lower),
+        progress=lambda p: board.live("interval_milp", p.upper, p.lower, p.note),
         should_stop=board.clock.over,
     )
     return solver.solve(board.instance, _within(budget, seconds))

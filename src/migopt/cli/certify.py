@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from migopt.cli._common import EXIT_NEGATIVE, Seconds, emit_json, fail, json_option, percent
+from migopt.cli._live import LiveLine, cost
 
 if TYPE_CHECKING:
     from migopt.certificates import Certificate, Verification
 
-#: Seconds between two lines of progress where standard error is no terminal.
-QUIET_S = 5.0
 WORST_PERIODS = 5
 
 
@@ -78,7 +76,7 @@ def command(
     for path in (output, svg):
         if path is not None and not path.absolute().parent.is_dir():
             fail(f"{path}: there is no folder {path.parent}")
-    shown = None if quiet else _Live()
+    shown = None if quiet else LiveLine()
     try:
         made = api.certify(
             instance, time_limit_s=time_limit, threads=threads, seed=seed, progress=shown
@@ -110,48 +108,19 @@ def command(
         sys.exit(EXIT_NEGATIVE)
 
 
-class _Live:
-    """Progress on standard error: one line that changes on a terminal, else a line now and then."""
-
-    def __init__(self) -> None:
-        self.terminal = sys.stderr.isatty()
-        self.last, self.stage, self.width = 0.0, "", 0
-
-    def __call__(self, state: Any) -> None:
-        now = time.perf_counter()
-        wait = 0.1 if self.terminal else QUIET_S
-        if now - self.last < wait and state.stage == self.stage:
-            return
-        self.last, self.stage = now, state.stage
-        text = (
-            f"{state.wall_s:7.1f} s  {state.stage:<14} upper {_cost(state.upper)}  "
-            f"lower {_cost(state.lower)}  active gap {percent(state.active_gap)}"
-        )
-        if self.terminal:
-            click.echo("\r" + text.ljust(self.width), err=True, nl=False)
-            self.width = len(text)
-        else:
-            click.echo(text, err=True)
-
-    def close(self) -> None:
-        """End the line."""
-        if self.terminal and self.width:
-            click.echo("", err=True)
-
-
 def _print(made: Certificate, output: Path | None, svg: Path | None) -> None:
     best, sure = made.best, made.checkable
     rows = [
         ("instance", f"{made.instance.name}: {len(made.instance.jobs)} jobs, {made.digest[:12]}…"),
-        ("cost", f"{_cost(made.upper)}{f' by {made.upper_by}' if made.upper_by else ''}"),
-        ("lower bound", _cost(made.lower)),
+        ("cost", f"{cost(made.upper)}{f' by {made.upper_by}' if made.upper_by else ''}"),
+        ("lower bound", cost(made.lower)),
         ("gap", f"{percent(made.gap)}, active {percent(made.active_gap)}"),
     ]
     if best is not None:
         claim = f" ({best.engine})" if best.engine else ""
-        rows[2] = ("lower bound", f"{_cost(made.lower)} by {best.by}, {best.proof}{claim}")
+        rows[2] = ("lower bound", f"{cost(made.lower)} by {best.by}, {best.proof}{claim}")
         if sure is not None and sure is not best:
-            told = f"{_cost(sure.lower)} by {sure.by}, {sure.proof}"
+            told = f"{cost(sure.lower)} by {sure.by}, {sure.proof}"
             rows.append(("checkable", told))
     if made.upper_energy is not None and made.upper_tardiness is not None:
         rows.append(("cost parts", _parts(made.upper_energy, made.upper_tardiness)))
@@ -162,8 +131,8 @@ def _print(made: Certificate, output: Path | None, svg: Path | None) -> None:
     rows.append(("ended", f"{made.stop.replace('_', ' ')}, {made.wall_s:.1f} s"))
     for stage in made.stages:
         found = [
-            f"upper {_cost(stage.upper)}" if stage.upper is not None else "",
-            f"lower {_cost(stage.lower)}" if stage.lower is not None else "",
+            f"upper {cost(stage.upper)}" if stage.upper is not None else "",
+            f"lower {cost(stage.lower)}" if stage.lower is not None else "",
             stage.message,
         ]
         told = ", ".join(item for item in found if item) or stage.outcome
@@ -190,13 +159,8 @@ def _print_periods(made: Certificate) -> None:
         click.echo(f"\n{note}")
 
 
-def _cost(value: float | None) -> str:
-    """Return a cost in six significant digits; small cases have small costs."""
-    return "–" if value is None else f"{value:.6g}"
-
-
 def _parts(energy: float, tardiness: float) -> str:
-    return f"energy {_cost(energy)}, tardiness {_cost(tardiness)}"
+    return f"energy {cost(energy)}, tardiness {cost(tardiness)}"
 
 
 def _periods(made: Certificate) -> list[Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from migopt.cli._common import Seconds, json_option
+from migopt.cli._live import LiveLine
 
 
 @click.command(
@@ -38,6 +40,7 @@ from migopt.cli._common import Seconds, json_option
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write the schedule to this file."
 )
+@click.option("--progress", is_flag=True, help="Live bounds on standard error, where they exist.")
 @json_option
 def command(
     instance: Path,
@@ -47,6 +50,7 @@ def command(
     threads: int,
     seed: int,
     output: Path | None,
+    progress: bool,
     as_json: bool,
 ) -> None:
     """Solve INSTANCE with a named solver, bound or policy.
@@ -56,8 +60,20 @@ def command(
     bound; 1: neither, or a claim that does not hold; 2: unusable input.
     """
     from migopt import api
+    from migopt.certificates.board import Progress
     from migopt.cli._answer import deliver
-    from migopt.results import Budget
+    from migopt.io import load
+    from migopt.results import Budget, active_gap
 
-    answer = api.solve(instance, solver, budget=Budget(time_limit, gap, threads, seed))
+    problem, budget = load(instance), Budget(time_limit, gap, threads, seed)
+    line = LiveLine()
+
+    def show(state: Any) -> None:
+        left = active_gap(problem, state.upper, state.lower)
+        line(Progress(state.wall_s, solver, state.upper, state.lower, None, left, state.note))
+
+    try:
+        answer = api.solve(problem, solver, budget=budget, progress=show if progress else None)
+    finally:
+        line.close()
     deliver(answer, output, as_json)

@@ -24,7 +24,7 @@ from migopt.exact.cpsat.model import CaseModel, Status, run
 from migopt.exact.cpsat.progress import Progress
 from migopt.exact.cpsat.start import improve
 from migopt.model import Instance, Schedule
-from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
+from migopt.results import Budget, Live, Outcome, SolveResult, StopReason, TrajectoryPoint
 
 ENGINE = f"CP-SAT, OR-Tools {version('ortools')}"
 #: Seconds of the first run of each case; each round takes twice as long.
@@ -74,6 +74,14 @@ class CpSat:
         self.hint, self.workers = hint, workers
         self.last_event: TrajectoryPoint | None = None
         self._on_event = on_event
+
+    def listening(self, tell: Callable[[Live], None]) -> CpSat:
+        """Return the solver with ``tell`` called as the bounds of its class move."""
+
+        def event(point: TrajectoryPoint) -> None:
+            tell(Live(point.wall_s, point.upper, point.lower, "of its class"))
+
+        return CpSat(self.partition, hint=self.hint, workers=self.workers, on_event=event)
 
     def solve(self, instance: Instance, budget: Budget) -> SolveResult:
         """Return the best schedule of the class and what is proved about it, within the budget."""

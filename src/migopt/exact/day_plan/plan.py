@@ -23,7 +23,7 @@ from migopt.interrupt import CtrlC, ctrl_c
 from migopt.metrics import measure
 from migopt.metrics.periods import gap_by_period
 from migopt.model import Instance, Schedule
-from migopt.results import Budget, Outcome, SolveResult, StopReason, TrajectoryPoint
+from migopt.results import Budget, Live, Outcome, SolveResult, StopReason, TrajectoryPoint
 
 #: Most of the time for the day LPs (which end long before), and for exchanges in their order.
 LP_SHARE, EXCHANGE_SHARE = 0.5, 0.1
@@ -68,6 +68,10 @@ class DayPlan:
     """
 
     progress: Callable[[float, float], None] | None = None
+
+    def listening(self, tell: Callable[[Live], None]) -> DayPlan:
+        """Return the solver with ``tell`` called when a better schedule is in hand."""
+        return DayPlan(lambda seconds, cost: tell(Live(seconds, cost, None)))
 
     def solve(self, instance: Instance, budget: Budget) -> SolveResult:
         """Return the best schedule found within the budget; it proves no bound.

@@ -63,6 +63,11 @@ class Progress:
     points: int
     phase: str
 
+    @property
+    def note(self) -> str:
+        """Phase and grid size in words."""
+        return f"{self.phase}, {self.points} grid points"
+
 
 @dataclass
 class IntervalMilp:
