@@ -13,6 +13,7 @@ def test_takes_over_when_due_and_stays_below_the_schedule():
     instance = generate("s0-tight", seed=3, jobs=4, rate_multiplier=15, mig_off=False)
     result = IntervalMilp(tree_due=lambda: True).solve(instance, Budget(30.0, gap=0.1))
     assert result.detail["tree_nodes"] > 0
+    assert result.engine.endswith("migopt's tree over prices in floats")
     assert result.schedule is not None
     assert result.lower is not None
     constant = float(instance.constant_cost)
@@ -28,3 +29,4 @@ def test_not_without_a_limit_nor_for_one_partition():
         limit = None if solver.partition == "free" else 20.0
         result = solver.solve(instance, Budget(limit, gap=0.01))
         assert "tree_nodes" not in result.detail
+        assert "tree" not in result.engine

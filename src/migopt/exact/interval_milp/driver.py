@@ -48,6 +48,8 @@ USEFUL_CLASSES = 6
 SAFETY = 1e-8
 #: Part of the time limit after which the tree over prices takes over from the integer models.
 TREE_FROM = 0.5
+#: Added to the engine's name where the tree had a part in the bound; its sums are floats, too.
+TREE = ", and migopt's tree over prices in floats"
 #: Columns above which a grid is not refined before the integer model is tried.
 MANY_COLUMNS = 12_000
 
@@ -144,6 +146,8 @@ class _Run:
         self.trajectory: list[TrajectoryPoint] = []
         self.hint_cost: float | None = None
         self.stop = StopReason.FINISHED
+        #: Whether the tree over prices, which is no engine's work, raised the bound.
+        self.by_tree = False
         #: Why a case was left out.
         self.refused = "no partition runs every job"
         self.counts = {"rounds": 0, "integer_models": 0, "columns": 0, "rows": 0, "points": 0}
@@ -366,7 +370,9 @@ class _Run:
             return found
 
         def tell(value: float) -> None:
+            before = self.lower
             self._raise(side, value - SAFETY * abs(value))
+            self.by_tree |= self.lower > before
             self._tell("tree", self.counts["points"])
 
         def offer(completion: list[float]) -> None:
@@ -667,7 +673,7 @@ class _Run:
             claimed_upper=claimed,
             wall_s=time.perf_counter() - self.start,
             trajectory=tuple(self.trajectory),
-            engine=engine_name(),
+            engine=engine_name() + (TREE if self.by_tree else ""),
             detail=detail,
             message=self._coverage(),
         )
