@@ -12,6 +12,7 @@ from migopt.exact.interval_milp import IntervalMilp, Progress
 from migopt.metrics import measure
 from migopt.model import FrozenMap, Instance
 from migopt.results import Budget, Outcome, StopReason
+from migopt.schedulers import parse_policy
 from migopt.testing.cases import small_instance
 
 
@@ -190,3 +191,14 @@ def test_relations_between_optima() -> None:
     assert values["later"] <= values["base"] + slack
     assert values["base"] <= values["fewer"] + slack
     assert values["base"] <= values["slower"] + slack
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_hint_where_nothing_may_change_and_tau_is_nothing(seed: int) -> None:
+    """Scope never with tau 0: plans made from a hint keep its partition, and cost no less than the best fixed one."""
+    instance = late_instance(seed, jobs=3, scope="never", tau_ms=0)
+    hint = parse_policy("edf_fs+best_fixed").run(instance)
+    result = IntervalMilp(hint=hint).solve(instance, Budget(2.0))
+    assert result.schedule is not None
+    assert check(instance, result.schedule) == []
+    assert result.schedule.reconfigurations == ()

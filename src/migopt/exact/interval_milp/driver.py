@@ -229,7 +229,11 @@ class _Run:
             measure(self.instance, hint).cost_exact - self.instance.constant_cost
         )
         for side in self.sides:
-            side.improver.offer(self._fit(side, order_of_schedule(side.problem, hint)))
+            most = 0 if side.mode == "one" else self.solver.max_changes
+            if most is not None and len(hint.reconfigurations) > most:
+                continue  # of another class of schedules
+            order = order_of_schedule(side.problem, hint, classes=side.mode != "ignore")
+            side.improver.offer(self._fit(side, order))
 
     def _fit(self, side: _Side, order: Any) -> Any:
         """Return an order in the form of the side: with classes where changes take time."""

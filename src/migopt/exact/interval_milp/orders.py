@@ -37,13 +37,18 @@ def order_of(
     return tuple(event for item in timed for event in item[3]), first
 
 
-def order_of_schedule(problem: OneGpu, schedule: Schedule) -> Order | None:
-    """Return the order of a one-GPU schedule, None when it uses partitions outside the classes."""
+def order_of_schedule(
+    problem: OneGpu, schedule: Schedule, *, classes: bool = False
+) -> Order | None:
+    """Return the order of a one-GPU schedule, None when it uses partitions outside the classes.
+
+    Where changes take no time classes are left out, unless ``classes`` wants them all the same.
+    """
     done = schedule.completions_ms()
     if any(job.id not in done for job in problem.instance.jobs):
         return None
     completion = [done[job.id] / MS_PER_MINUTE for job in problem.instance.jobs]
-    if problem.tau == 0 and len(problem.classes) > 1:
+    if problem.tau == 0 and len(problem.classes) > 1 and not classes:
         return order_of(problem, completion)
     first = _class_of(problem, schedule, -1)
     changes = [
