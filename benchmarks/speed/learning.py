@@ -62,7 +62,7 @@ def vector(days: list) -> Iterator[Figure]:
     rule = parse_policy("edf_ss_restricted+static:1").dispatcher().compiled
     actions = np.random.default_rng(1).integers(1, 13, (4096, len(days)))
     for threads in (1, 2):
-        copies = days * 8 if threads == 2 else days
+        copies = days * 16 if threads == 2 else days
         episodes = Episodes(
             copies, rule, View("paper").for_instance(days[0]), first=3, threads=threads
         )
@@ -88,7 +88,7 @@ def vector(days: list) -> Iterator[Figure]:
             name = "vector environment, random decisions, 64 days"
             yield Figure(name, decisions / seconds / 1e6, "M decisions/s/core", at_least=1.0)
         else:
-            name = "vector environment, random decisions, 512 days, two threads"
+            name = "vector environment, random decisions, 1,024 days, two threads"
             yield from _two_threads(name, work)
 
 
@@ -109,13 +109,13 @@ def _two_threads(name: str, work: Callable[[], int]) -> Iterator[Figure]:
 
 
 def through_gymnasium(days: list) -> Iterator[Figure]:
-    """The same as Gymnasium's vector environment: 512 of them for 1,000 steps, episodes begun anew in between."""
-    many = MigVectorEnv(512, days, first=3, threads=2)
-    actions = np.random.default_rng(1).integers(0, 12, (1_000, 512))
+    """The same as Gymnasium's vector environment: 1,024 of them for 1,000 steps, episodes begun anew in between."""
+    many = MigVectorEnv(1_024, days, first=3, threads=2)
+    actions = np.random.default_rng(1).integers(0, 12, (1_000, 1_024))
 
     def work() -> int:
         many.reset(seed=1)
-        over, resets = np.zeros(512, np.bool_), 0
+        over, resets = np.zeros(1_024, np.bool_), 0
         for row in actions:
             resets += int(over.sum())
             _, _, ended, cut, _ = many.step(row)

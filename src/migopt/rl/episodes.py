@@ -120,6 +120,8 @@ class Episodes:
         self.threads = threads
         # The calling thread takes a share, too.
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        cuts = np.linspace(0, count, threads + 1).astype(int).tolist()
+        self._shares = [(number, *cut) for number, cut in enumerate(pairwise(cuts))]
 
     def _refuse(self) -> None:
         if not self.days:
@@ -173,10 +175,8 @@ class Episodes:
         if self._pool is None:
             self._step(table, 0, 0, self.count)
         else:
-            cuts = np.linspace(0, self.count, self.threads + 1).astype(int).tolist()
-            parts = [(table, i, *cut) for i, cut in enumerate(pairwise(cuts))]
-            others = [self._pool.submit(self._step, *part) for part in parts[1:]]
-            self._step(*parts[0])
+            others = [self._pool.submit(self._step, table, *part) for part in self._shares[1:]]
+            self._step(table, *self._shares[0])
             for other in others:
                 other.result()
         self._refuse_hopeless()
