@@ -123,7 +123,7 @@ cross-sim: $(VENV)/.test-ready ## compiled against readable simulator, 20,000 ra
 .PHONY: day-gaps
 day-gaps: $(VENV)/.test-ready ## certified gaps of whole days at 1 minute, ten seeds each, the SMART-MIG day, time of the day LP
 	@$(BIN)/python benchmarks/day_gaps.py --limit 60 --out benchmarks/results/day_gaps_1min.json
-	@$(BIN)/python benchmarks/day_gaps.py --limit 240 --seeds 1 --scenarios smartmig --out benchmarks/results/day_gaps_smartmig.json
+	@$(BIN)/python benchmarks/day_gaps.py --limit 100 --seeds 1 --scenarios smartmig --out benchmarks/results/day_gaps_smartmig.json
 	@$(BIN)/python benchmarks/lp_time.py --out benchmarks/results/lp_time.json
 
 .PHONY: split-study

@@ -2,7 +2,7 @@
 
     python benchmarks/day_gaps.py [--limit 60] [--seeds 1-10] [--scenarios s0-slack,s0-tight]
         [--out FILE] [--one-by-one] [--processor-time]
-    python benchmarks/day_gaps.py --limit 240 --seeds 1 --scenarios smartmig
+    python benchmarks/day_gaps.py --limit 100 --seeds 1 --scenarios smartmig
 
 On one GPU plan and bound run side by side, one process each, for ``--limit`` seconds of wall time, with
 compiled code loaded before (``course`` says what each had after how many seconds); with
