@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from migopt.api import show_versions
+from migopt.bench.environment import commit
 
 
 def run_all(
@@ -41,10 +41,9 @@ def run_all(
 
 def write(out: Path, journal: Path, document: dict[str, Any]) -> None:
     """Write the table under command, commit, machine and versions; the journal is done with."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     head = {
         "command": "python " + " ".join(sys.argv),
-        "commit": commit.stdout.strip(),
+        "commit": commit(Path(__file__).resolve()),
         "machine": f"{os.cpu_count()} cores",
         "versions": show_versions(),
     }

@@ -15,13 +15,13 @@ import argparse
 import json
 import multiprocessing
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from migopt.api import show_versions
+from migopt.bench.environment import commit
 from migopt.check import check
 from migopt.exact.interval_milp import IntervalMilp
 from migopt.exact.one_gpu import one_gpu
@@ -91,7 +91,6 @@ def main() -> int:
             file.write(json.dumps(row) + "\n")
             file.flush()
     rows.sort(key=lambda row: (CLASSES.index(row["class"]), row["seed"]))
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     summary = {kind: summarise([r for r in rows if r["class"] == kind]) for kind in CLASSES}
     wrong = [
         r
@@ -103,7 +102,7 @@ def main() -> int:
     ]
     document = {
         "command": "python " + " ".join(sys.argv),
-        "commit": commit.stdout.strip(),
+        "commit": commit(Path(__file__).resolve()),
         "machine": f"{os.cpu_count()} cores",
         "versions": show_versions(),
         "seeds": [seeds.start, seeds.stop - 1],

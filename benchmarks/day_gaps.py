@@ -24,19 +24,18 @@ import json
 import multiprocessing
 import os
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from migopt.api import show_versions, solve
+from migopt.bench.environment import commit
 from migopt.io.generators import generate
 from migopt.model import Instance
 from migopt.results import Budget, TrajectoryPoint, active_gap
 
 POLICIES = ("edf_ss_restricted+static:3", "edf_ss_restricted+day_night")
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def instance_of(scenario: str, seed: int) -> Instance:
@@ -127,7 +126,7 @@ def day(
         # Of both, with the loading of compiled code.
         "wall_s": round(time.perf_counter() - began, 1),
         "load_average": os.getloadavg(),
-        "commit": _commit(),
+        "commit": commit(Path(__file__).resolve()),
         "constant": constant,
         "bound": lower,
         "plan": upper,
@@ -147,16 +146,6 @@ def day(
         known.append(upper["upper"])
     assert all(lower["lower"] <= cost * (1 + 1e-9) for cost in known), row
     return row
-
-
-def _commit() -> str:
-    return subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    ).stdout.strip()
 
 
 def _line(row: dict[str, Any]) -> str:
@@ -190,7 +179,7 @@ def _medians(rows: list[dict[str, Any]]) -> list[str]:
 def _write(path: Path, rows: list[dict[str, Any]]) -> None:
     record = {
         "command": "python " + " ".join(sys.argv),
-        "commit": _commit(),
+        "commit": commit(Path(__file__).resolve()),
         "date": datetime.date.today().isoformat(),
         "versions": show_versions(),
         "medians": _medians(rows),

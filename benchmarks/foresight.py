@@ -18,7 +18,6 @@ import json
 import multiprocessing
 import os
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from migopt.api import show_versions, solve
+from migopt.bench.environment import commit
 from migopt.check import check
 from migopt.io.generators import generate
 from migopt.metrics import measure
@@ -37,7 +37,6 @@ from migopt.schedulers.joint.rules import JointDispatch, JointPartition
 from migopt.schedulers.joint.view import view_of
 from migopt.sim import SimState, simulate
 
-ROOT = Path(__file__).resolve().parent.parent
 #: With jobs announced so far ahead nothing is kept free for unknown ones.
 FAR_MIN = 60.0
 
@@ -125,16 +124,9 @@ def main() -> int:
             print(f"{row['scenario']} seed {row['seed']}: active gap by minutes {gaps}", flush=True)
     print("\n".join(summary(rows)))
     if options.out is not None:
-        commit = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            check=False,
-        ).stdout.strip()
         record = {
             "command": "python " + " ".join(sys.argv),
-            "commit": commit,
+            "commit": commit(Path(__file__).resolve()),
             "date": datetime.date.today().isoformat(),
             "versions": show_versions(),
             "load_average": os.getloadavg(),

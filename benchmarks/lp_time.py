@@ -12,13 +12,13 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from migopt.api import show_versions
+from migopt.bench.environment import commit
 from migopt.bounds.split.problem import build_problem
 from migopt.exact.lp_bound import DayLp
 from migopt.io.generators import generate
@@ -63,16 +63,9 @@ def main() -> int:
         )
     print(f"median processor time {statistics.median(row['cpu_s'] for row in rows):.2f} s")
     if options.out is not None:
-        commit = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"],
-            capture_output=True,
-            text=True,
-            cwd=Path(__file__).parent,
-            check=False,
-        ).stdout.strip()
         record = {
             "command": "python " + " ".join(sys.argv),
-            "commit": commit,
+            "commit": commit(Path(__file__).resolve()),
             "versions": show_versions(),
             "rows": rows,
         }

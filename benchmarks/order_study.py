@@ -16,7 +16,6 @@ import json
 import multiprocessing
 import os
 import random
-import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from migopt.api import show_versions, solve
+from migopt.bench.environment import commit
 from migopt.bounds.split import split_bound
 from migopt.check import check
 from migopt.exact.cpsat import CpSat
@@ -349,12 +349,9 @@ def main() -> int:
             file.flush()
     wanted = set(tasks)
     found = summary([row for row in rows if (row["kind"], row["seed"]) in wanted])
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    ).stdout.strip()
     record = {
         "command": "python " + " ".join(sys.argv),
-        "commit": commit,
+        "commit": commit(Path(__file__).resolve()),
         "machine": f"{os.cpu_count()} cores",
         "versions": show_versions(),
         "seeds": [options.seed, options.seed + options.cases - 1],

@@ -15,13 +15,13 @@ import argparse
 import json
 import multiprocessing
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from migopt.api import Answer, show_versions, solve
+from migopt.bench.environment import commit
 from migopt.exact.interval_milp import IntervalMilp
 from migopt.io import read_instance
 from migopt.model import Instance
@@ -89,14 +89,8 @@ def run(task: tuple[str, float, float, bool, float]) -> dict[str, Any] | None:
         "limit_s": limit,
         "clock": "processor" if processor else "wall",
         "load": round(os.getloadavg()[0], 1),
-        "commit": commit(),
+        "commit": commit(Path(__file__).resolve()),
     }
-
-
-def commit() -> str:
-    """Return the commit that is checked out."""
-    git = ["git", "rev-parse", "--short", "HEAD"]
-    return subprocess.run(git, capture_output=True, text=True).stdout.strip()
 
 
 def rows_before(out: Path, journal: Path) -> list[dict[str, Any]]:
@@ -169,7 +163,7 @@ def main() -> int:
     }
     document = {
         "command": "python " + " ".join(sys.argv),
-        "commit": commit(),
+        "commit": commit(Path(__file__).resolve()),
         "machine": f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end",
         "versions": show_versions(),
         "limits_s": {

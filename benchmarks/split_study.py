@@ -17,7 +17,6 @@ import json
 import multiprocessing
 import os
 import statistics
-import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -28,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from migopt.api import show_versions
+from migopt.bench.environment import commit
 from migopt.bounds.split import split_bound
 from migopt.exact.day_plan import DayPlan
 from migopt.exact.interval_milp import IntervalMilp
@@ -112,17 +112,10 @@ def _spread(own: list[dict[str, Any]]) -> str:
 
 
 def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parent,
-        check=False,
-    ).stdout.strip()
     rows = sorted(rows, key=lambda row: row["seed"])
     record = {
         "command": "python " + " ".join(sys.argv),
-        "commit": commit,
+        "commit": commit(Path(__file__).resolve()),
         "versions": show_versions(),
         "load_average": os.getloadavg(),
         "summary": summary(rows).splitlines(),

@@ -29,6 +29,7 @@ from typing import Any
 
 from migopt import generate
 from migopt.api import show_versions
+from migopt.bench.environment import commit
 from migopt.check import check
 from migopt.exact.tardiness import Tardiness
 from migopt.metrics import measure
@@ -238,10 +239,9 @@ def main() -> int:
                 file.write(json.dumps(case) + "\n")
             print(json.dumps(case), flush=True)
     other.close()
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     document = {
         "command": f"python benchmarks/tardiness_vs_pyjobshop.py --scenario {options.scenario}",
-        "commit": commit.stdout.strip(),
+        "commit": commit(Path(__file__).resolve()),
         "machine": f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end",
         "versions": show_versions() | {"other": other.versions},
         "limit_s": options.limit,
